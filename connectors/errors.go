@@ -1,0 +1,78 @@
+package connectors
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// ErrNotFound says that a relation, database or file does not exist.
+var ErrNotFound = errors.New("not found")
+
+// ErrTooOld says that the server lacks what the model needs.
+var ErrTooOld = errors.New("server too old")
+
+// ConnectError says that a connection could not be opened. Its text names host and
+// port, never a secret.
+type ConnectError struct {
+	Where string // "postgres 127.0.0.1:5432/dvt"
+	Err   error
+}
+
+func (e *ConnectError) Error() string { return "connecting to " + e.Where + ": " + e.Err.Error() }
+func (e *ConnectError) Unwrap() error { return e.Err }
+
+// StatementError is an engine's refusal of one statement, with the engine's own
+// message.
+type StatementError struct {
+	SQL      string
+	Position int // byte offset of the fault in SQL, -1 if the engine does not say
+	Err      error
+}
+
+func (e *StatementError) Error() string { return e.Err.Error() }
+func (e *StatementError) Unwrap() error { return e.Err }
+
+// ValueError says that one value cannot be carried exactly. It is found before the
+// target is touched.
+type ValueError struct {
+	Column string
+	Value  string // the value, shortened for print
+	Row    string // which row: key columns and values, or its number in the stream
+	Reason string // what is wrong and what the user can do
+}
+
+func (e *ValueError) Error() string {
+	s := fmt.Sprintf("column %q: value %s", e.Column, e.Value)
+	if e.Row != "" {
+		s += " in row " + e.Row
+	}
+	return s + ": " + e.Reason
+}
+
+// TypeError says that a column's type cannot be carried, or not to this target.
+type TypeError struct {
+	Column string
+	Native string
+	Reason string
+}
+
+func (e *TypeError) Error() string {
+	return fmt.Sprintf("column %q of type %s: %s", e.Column, e.Native, e.Reason)
+}
+
+// LockedError says that another run holds the lock of a relation.
+type LockedError struct{ Relation Relation }
+
+func (e *LockedError) Error() string {
+	return fmt.Sprintf("another run holds the lock of %s", e.Relation)
+}
+
+// Shorten cuts a value for an error text to about 80 characters.
+func Shorten(s string) string {
+	r := []rune(strings.ToValidUTF8(s, "�"))
+	if len(r) <= 80 {
+		return string(r)
+	}
+	return string(r[:77]) + "…"
+}

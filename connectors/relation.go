@@ -1,0 +1,54 @@
+package connectors
+
+// Relation names a table, view or file of one connection, in the engine's own
+// spelling and unquoted.
+type Relation struct {
+	Schema string // schema (PostgreSQL, DuckDB), database (MySQL, ClickHouse), folder (files); "" is the connection's default
+	Name   string
+}
+
+// String is for people: never put it into SQL.
+func (r Relation) String() string {
+	if r.Schema == "" {
+		return r.Name
+	}
+	return r.Schema + "." + r.Name
+}
+
+// Column is one column of a relation, of an extract or of a result.
+type Column struct {
+	Name string
+	Type Type
+
+	// Native is the engine's own full type text ("character varying(20)",
+	// "bigint(20) unsigned", "Nullable(DateTime)"). In a result it stays set only
+	// where the column is an unchanged source column, together with Engine, so that
+	// a target of the same engine can give it its own type back.
+	Native string
+	Engine string // registered type name of the engine that Native belongs to
+
+	Nullable  bool
+	Collation string // text columns of engines that have collations, as the catalog names it
+	// Attrs are facts that only the engine's own dialect understands (for example
+	// that a collation orders by bytes).
+	Attrs map[string]string
+}
+
+// Table is what an engine knows about a relation.
+type Table struct {
+	Relation
+	View        bool // a view or anything else without storage of its own
+	Columns     []Column
+	PrimaryKey  []string
+	RowEstimate int64 // the engine's own guess, -1 if it has none
+}
+
+// Index is the position of the column called name (exact spelling), -1 if absent.
+func (t *Table) Index(name string) int {
+	for i := range t.Columns {
+		if t.Columns[i].Name == name {
+			return i
+		}
+	}
+	return -1
+}

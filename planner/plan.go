@@ -1,0 +1,87 @@
+// Package planner turns a rendered model and what the catalogs know of its relations
+// into a Plan: a plain value that explain prints and run walks. It reads no file, opens
+// no connection and asks no clock; an in-memory DuckDB is its analyser.
+package planner
+
+import (
+	"time"
+
+	"github.com/dvt-dev/dvt/connectors"
+)
+
+// Marker ends the catalog name of every relation in the SQL that is planned:
+// "crm_mysql__dvtcat"."crm"."customers". Execution replaces it by a suffix of the
+// model's own, so that models staging one relation side by side do not meet; what
+// users see has it removed.
+const Marker = "__dvtcat"
+
+// Relation is one relation that a model may name.
+type Relation struct {
+	// Catalog, Schema, Name are the parts under which the SQL names it; Catalog is
+	// the output's name without Marker.
+	Catalog, Schema, Name string
+	Label                 string // for people: "crm.customers", "ref(stg_orders)"
+	Connection            string // output name; "" for a relation that cannot be read
+	Table                 *connectors.Table
+	Dialect               connectors.Dialect
+}
+
+// Input is everything that a plan depends on.
+type Input struct {
+	Model string
+	File  string // the model's file, for messages
+	// SQL is the rendered model, one DuckDB SELECT, its relations spelled
+	// "<Catalog><Marker>"."<Schema>"."<Name>".
+	SQL       string
+	Relations []Relation
+	// Target is the connection that the result lands on and the relation there.
+	TargetConnection string
+	Target           connectors.Relation
+	Now              time.Time // what now() is during the run
+	// DisabledRules switches planner rules off by name (tests); "pushdown" is all.
+	DisabledRules map[string]bool
+}
+
+// The lanes.
+const (
+	LaneInPlace  = "direct, in place"
+	LaneStreamed = "direct, streamed"
+	LaneCompute  = "compute"
+)
+
+// Plan is how one model will be run.
+type Plan struct {
+	Model      string
+	Lane       string
+	LaneReason string
+	Extracts   []Extract
+	// SQL is what DuckDB runs over the staged extracts: Input.SQL with scalars
+	// spliced in, relations still carrying Marker.
+	SQL string
+	// Columns are the result's columns. Native and Engine are set where a column is
+	// an unchanged source column.
+	Columns []connectors.Column
+	Ordered bool // the outermost query has an ORDER BY
+}
+
+// Extract is one read of one relation.
+type Extract struct {
+	Relation Relation
+	// Columns are the indexes into Relation.Table.Columns that leave the source.
+	Columns []int
+	Query   connectors.Query // what is sent; Query.Columns matches Columns
+	Where   string           // the predicate part of Query.SQL, "" = none
+	Pushed  []Conjunct       // what the source applies (Verdict Exact or Superset)
+	Kept    []Conjunct       // what only DuckDB applies
+	Limit   int64            // -1 = none
+	// Pruned is set when the plan needs no row of the relation: nothing is sent and
+	// an empty table is staged.
+	Pruned bool
+}
+
+// Conjunct is one predicate of an extract.
+type Conjunct struct {
+	SQL     string // pushed: the engine's text; kept: DuckDB's
+	Verdict connectors.Verdict
+	Reason  string
+}
