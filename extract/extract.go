@@ -1,0 +1,226 @@
+// Package extract moves what a plan reads from its sources into the compute engine:
+// one query per extract, streamed as record batches, several at once. It knows no
+// engine and builds no SQL.
+package extract
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/dvt-dev/dvt/compute"
+	"github.com/dvt-dev/dvt/connectors"
+	"github.com/dvt-dev/dvt/planner"
+)
+
+// Stat is what one extract moved.
+type Stat struct {
+	Rows    int64 // rows that left the source
+	Bytes   int64 // their size in record batches; 0 where the compute engine read the source itself
+	Elapsed time.Duration
+}
+
+// Limits bounds how many reads run at once on each connection, over all models of a
+// run.
+type Limits struct {
+	perConnection int
+	mu            sync.Mutex
+	slots         map[string]chan struct{}
+}
+
+// NewLimits allows n reads at once on each connection.
+func NewLimits(n int) *Limits {
+	return &Limits{perConnection: max(n, 1), slots: map[string]chan struct{}{}}
+}
+
+func (l *Limits) acquire(ctx context.Context, connection string) (release func(), err error) {
+	l.mu.Lock()
+	slots := l.slots[connection]
+	if slots == nil {
+		slots = make(chan struct{}, l.perConnection)
+		l.slots[connection] = slots
+	}
+	l.mu.Unlock()
+	select {
+	case slots <- struct{}{}:
+		return func() { <-slots }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// Progress counts what has been moved so far; safe to read while Run runs.
+type Progress struct{ Rows, Bytes atomic.Int64 }
+
+// Error says which extract failed.
+type Error struct {
+	Extract *planner.Extract
+	Err     error
+}
+
+func (e *Error) Error() string {
+	return fmt.Sprintf("extracting %s from %s: %v", e.Extract.Relation.Label, e.Extract.Relation.Connection, e.Err)
+}
+func (e *Error) Unwrap() error { return e.Err }
+
+// Run stages every extract of plan in m and returns one Stat per extract, in order.
+// conn gives the open connection of an output. The extracts of one connection see one
+// snapshot where the engine has them. The first failure cancels the others.
+func Run(ctx context.Context, plan *planner.Plan, m *compute.Model, conn func(string) (connectors.Conn, error), limits *Limits, progress *Progress) ([]Stat, error) {
+	stats := make([]Stat, len(plan.Extracts))
+	byConnection := map[string][]int{}
+	var order []string
+	for i := range plan.Extracts {
+		name := plan.Extracts[i].Relation.Connection
+		if byConnection[name] == nil {
+			order = append(order, name)
+		}
+		byConnection[name] = append(byConnection[name], i)
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	for _, name := range order {
+		c, err := conn(name)
+		if err != nil {
+			return nil, err
+		}
+		j := job{plan: plan, model: m, connection: name, conn: c, limits: limits, progress: progress, stats: stats}
+		group.Go(func() error { return j.run(ctx, byConnection[name]) })
+	}
+	return stats, group.Wait()
+}
+
+// job is the extracts of one plan from one connection.
+type job struct {
+	plan       *planner.Plan
+	model      *compute.Model
+	connection string
+	conn       connectors.Conn
+	limits     *Limits
+	progress   *Progress
+	stats      []Stat
+}
+
+type reader interface {
+	Read(ctx context.Context, q connectors.Query, emit func(arrow.RecordBatch) error) error
+}
+
+func (j *job) run(ctx context.Context, which []int) (err error) {
+	var source reader = j.conn
+	parallel := true
+	if s, ok := j.conn.(connectors.Snapshotter); ok && j.reads(which) > 1 {
+		snapshot, err := s.Snapshot(ctx)
+		if err != nil {
+			return fmt.Errorf("opening a snapshot on %s: %w", j.connection, err)
+		}
+		defer func() {
+			if e := snapshot.Close(); e != nil && err == nil {
+				err = fmt.Errorf("closing the snapshot on %s: %w", j.connection, e)
+			}
+		}()
+		source, parallel = snapshot, snapshot.Parallel()
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	if !parallel {
+		group.SetLimit(1)
+	}
+	for _, i := range which {
+		group.Go(func() error {
+			if err := j.one(ctx, i, source); err != nil {
+				return &Error{Extract: &j.plan.Extracts[i], Err: err}
+			}
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+// reads counts the extracts that are sent to the source.
+func (j *job) reads(which []int) int {
+	n := 0
+	for _, i := range which {
+		if !j.plan.Extracts[i].Pruned {
+			n++
+		}
+	}
+	return n
+}
+
+func (j *job) one(ctx context.Context, i int, source reader) error {
+	x := &j.plan.Extracts[i]
+	start := time.Now()
+	defer func() { j.stats[i].Elapsed = time.Since(start) }()
+	rel := x.Relation
+	if in, ok := j.conn.(connectors.Inliner); ok && !x.Pruned {
+		return j.inline(ctx, i, in)
+	}
+	staged, err := j.model.Stage(ctx, rel.Catalog, rel.Schema, rel.Name, rel.Table.Columns, x.Columns)
+	if err != nil {
+		return err
+	}
+	if x.Pruned {
+		return staged.Close()
+	}
+	release, err := j.limits.acquire(ctx, j.connection)
+	if err != nil {
+		return err
+	}
+	defer release()
+	err = source.Read(ctx, x.Query, func(rec arrow.RecordBatch) error {
+		if err := staged.Append(rec); err != nil {
+			return err
+		}
+		size := recordBytes(rec)
+		j.stats[i].Rows += rec.NumRows()
+		j.stats[i].Bytes += size
+		j.progress.Rows.Add(rec.NumRows())
+		j.progress.Bytes.Add(size)
+		return nil
+	})
+	if e := staged.Close(); e != nil && err == nil {
+		err = e
+	}
+	return err
+}
+
+// inline stages a relation that the compute engine reads itself.
+func (j *job) inline(ctx context.Context, i int, in connectors.Inliner) error {
+	x := &j.plan.Extracts[i]
+	sql, release, err := in.Inline(ctx, x.Query)
+	if err != nil {
+		return err
+	}
+	defer release()
+	rel := x.Relation
+	rows, err := j.model.StageSQL(ctx, rel.Catalog, rel.Schema, rel.Name, rel.Table.Columns, x.Columns, sql)
+	j.stats[i].Rows = rows
+	j.progress.Rows.Add(rows)
+	return err
+}
+
+// recordBytes is the size of a batch's used buffers, in bytes. Buffers that builders
+// allocated beyond the last row do not count.
+func recordBytes(rec arrow.RecordBatch) int64 {
+	var n int64
+	for _, c := range rec.Columns() {
+		n += dataBytes(c.Data())
+	}
+	return n
+}
+
+func dataBytes(d arrow.ArrayData) int64 {
+	var n int64
+	for _, b := range d.Buffers() {
+		if b != nil {
+			n += int64(b.Len())
+		}
+	}
+	for _, child := range d.Children() {
+		n += dataBytes(child)
+	}
+	return n
+}
