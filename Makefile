@@ -1,0 +1,84 @@
+# Every target works from a clean clone with Go, a C compiler and make. Those that
+# need PostgreSQL, MariaDB and ClickHouse start private ones through bin/servers,
+# which installs missing Debian packages when it runs as root.
+
+SHELL := /bin/bash -euo pipefail
+
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+GOLANGCI_VERSION := v2.14.0
+GOVULNCHECK_VERSION := v1.9.0
+GOLANGCI := bin/tools/golangci-lint-$(GOLANGCI_VERSION)
+
+# TAGS are build tags; RACE_SKIP matches packages that are too slow under -race;
+# FUZZTIME bounds each fuzz target; BENCH selects benchmarks; PKGS what is tested.
+TAGS ?=
+RACE_SKIP ?= ^$$
+FUZZTIME ?= 20s
+BENCH ?= .
+PKGS ?= ./...
+
+TEST := go test -count=1 -tags '$(TAGS)'
+SERVERS := bin/servers --
+
+export DVT_DATA ?= $(abspath ../shared/data)
+
+.PHONY: all build demo test race lint vuln bench fuzz acceptance acceptance-full clean FORCE
+
+all: build
+
+build: bin/dvt
+
+bin/dvt: FORCE
+	go build -tags '$(TAGS)' -ldflags '-s -w -X main.version=$(VERSION)' -o $@ ./cmd/dvt
+
+bin/servers: FORCE
+	go build -o $@ ./internal/servers/cmd/servers
+
+demo: build
+	dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; \
+	cp -R testdata/projects/demo/. "$$dir"; \
+	dvt=$(abspath bin/dvt); cd "$$dir"; "$$dvt" run; "$$dvt" show
+
+test: bin/servers
+	$(SERVERS) $(TEST) -timeout 10m $(PKGS)
+
+race: bin/servers
+	pkgs=$$(go list -tags '$(TAGS)' $(PKGS) | grep -vE '$(RACE_SKIP)'); \
+	$(SERVERS) $(TEST) -race -short -timeout 15m $$pkgs
+
+lint: $(GOLANGCI)
+	out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "gofmt -w is due:"; echo "$$out"; exit 1; fi
+	go vet -tags '$(TAGS)' ./...
+	$(GOLANGCI) run --build-tags '$(TAGS)' ./...
+
+# Installed under its version, so that a new pin is a new file.
+$(GOLANGCI):
+	mkdir -p bin/tools
+	GOBIN=$(abspath bin/tools) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
+	mv bin/tools/golangci-lint $@
+
+# Exit code 3 means that vulnerable code is reached; anything else, that the database
+# could not be asked.
+vuln:
+	code=0; go run golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK_VERSION) -tags '$(TAGS)' ./... || code=$$?; \
+	case $$code in 0) ;; 3) exit 3 ;; *) echo "govulncheck did not run (exit code $$code)" ;; esac
+
+bench: bin/servers
+	$(SERVERS) $(TEST) -run '^$$' -bench '$(BENCH)' -benchmem -timeout 2h $(PKGS)
+
+# go test fuzzes one target of one package at a time.
+fuzz: bin/servers
+	for file in $$(grep -rlE --include='*_test.go' '^func Fuzz' . || true); do \
+	  for target in $$(sed -nE 's/^func (Fuzz[A-Za-z0-9_]*).*/\1/p' "$$file"); do \
+	    $(SERVERS) $(TEST) -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$(dirname "$$file")"; \
+	  done; \
+	done
+
+acceptance: bin/servers
+	DVT_ACCEPTANCE=sample $(SERVERS) $(TEST) -run Acceptance -timeout 10m $(PKGS)
+
+acceptance-full: bin/servers
+	DVT_ACCEPTANCE=full $(SERVERS) $(TEST) -run Acceptance -timeout 24h $(PKGS)
+
+clean:
+	rm -rf bin coverage*

@@ -1,0 +1,141 @@
+// Package servers starts private PostgreSQL, MariaDB and ClickHouse servers for tests:
+// each on a data directory of its own below a temporary folder, on a free loopback
+// port, with a random password. It is not for production use and never touches a
+// server that it did not start.
+package servers
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// readyTimeout bounds the start of one server, stopTimeout its end.
+const (
+	readyTimeout = 90 * time.Second
+	stopTimeout  = 20 * time.Second
+)
+
+// Set is the running servers.
+type Set struct {
+	dir   string
+	start *starter
+
+	mu    sync.Mutex
+	procs []*process
+	env   []string
+}
+
+// Start installs what is missing, starts all servers and waits until they answer.
+// The caller must call Stop, also after an error when the Set is not nil.
+func Start(ctx context.Context) (*Set, error) {
+	if err := install(ctx); err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "dvt-servers-")
+	if err != nil {
+		return nil, err
+	}
+	s := &Set{dir: dir, start: newStarter()}
+	// The service users must be able to walk down to their own data directories.
+	if err := os.Chmod(dir, 0o755); err != nil {
+		return s, err
+	}
+	starts := []func(context.Context) error{s.startPostgres, s.startMariaDB, s.startClickHouse}
+	errs := make([]error, len(starts))
+	var wg sync.WaitGroup
+	for i, f := range starts {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			errs[i] = f(ctx)
+		}()
+	}
+	wg.Wait()
+	return s, errors.Join(errs...)
+}
+
+// Env is the environment that tests read: DVT_TEST_<engine>_<fact>=value.
+func (s *Set) Env() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]string(nil), s.env...)
+}
+
+// Stop ends the servers by process id and removes their data.
+func (s *Set) Stop() error {
+	s.mu.Lock()
+	procs := s.procs
+	s.procs = nil
+	s.mu.Unlock()
+	var wg sync.WaitGroup
+	for _, p := range procs {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			p.stop(stopTimeout)
+		}()
+	}
+	wg.Wait()
+	s.start.close()
+	return os.RemoveAll(s.dir)
+}
+
+// export adds facts of one engine, given as name, value pairs.
+func (s *Set) export(engine string, facts ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := 0; i < len(facts); i += 2 {
+		s.env = append(s.env, "DVT_TEST_"+engine+"_"+facts[i]+"="+facts[i+1])
+	}
+}
+
+// run starts a server and waits until ready returns nil.
+func (s *Set) run(ctx context.Context, spec processSpec, ready func(context.Context) error) error {
+	p, err := s.start.run(spec)
+	if err != nil {
+		return fmt.Errorf("starting %s: %w", spec.name, err)
+	}
+	s.mu.Lock()
+	s.procs = append(s.procs, p)
+	s.mu.Unlock()
+
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	for {
+		err := ready(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-p.done:
+			return fmt.Errorf("starting %s: it ended before it was ready: %s", spec.name, tail(spec.logs...))
+		case <-ctx.Done():
+			return fmt.Errorf("starting %s: not ready: %w: %s", spec.name, err, tail(spec.logs...))
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// freePort returns a loopback port that nobody listens on now.
+func freePort() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = l.Close() }()
+	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port), nil
+}
+
+func randomPassword() string {
+	b := make([]byte, 16)
+	_, _ = rand.Read(b) // never fails
+	return hex.EncodeToString(b)
+}
