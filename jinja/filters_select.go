@@ -1,0 +1,147 @@
+package jinja
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// attrGetter is Jinja's make_attrgetter.
+func attrGetter(st *State, attr Value, def Value, hasDef bool) func(Value) (Value, error) {
+	var parts []Value
+	switch a := attr.(type) {
+	case nil:
+	case string:
+		for _, p := range strings.Split(a, ".") {
+			if i, err := strconv.ParseInt(p, 10, 64); err == nil && p[0] != '-' && p[0] != '+' {
+				parts = append(parts, i)
+			} else {
+				parts = append(parts, p)
+			}
+		}
+	default:
+		parts = []Value{a}
+	}
+	return func(v Value) (Value, error) {
+		for _, p := range parts {
+			x, err := st.Item(v, p)
+			if err != nil {
+				return nil, err
+			}
+			if _, u := x.(*Undefined); u && hasDef {
+				x = def
+			}
+			v = x
+		}
+		return v, nil
+	}
+}
+
+func lowerIfStr(v Value) Value {
+	if s, ok := v.(string); ok {
+		return pyLower(s)
+	}
+	return v
+}
+
+// mapper builds the function that map, select, ... apply.
+func mapper(st *State, a Args) (func(Value) (Value, error), error) {
+	if len(a.Pos) == 0 {
+		var attr, def Value
+		hasAttr, hasDef := false, false
+		for _, k := range a.Kw {
+			switch k.Name {
+			case "attribute":
+				attr, hasAttr = k.Val, true
+			case "default":
+				def, hasDef = k.Val, k.Val != nil
+			default:
+				return nil, &Error{Kind: "FilterArgumentError", Msg: fmt.Sprintf("Unexpected keyword argument '%s'", k.Name)}
+			}
+		}
+		if !hasAttr {
+			return nil, &Error{Kind: "FilterArgumentError", Msg: "map requires a filter argument"}
+		}
+		return attrGetter(st, attr, def, hasDef), nil
+	}
+	name := Str(a.Pos[0])
+	f, ok := st.Env.Filters[name]
+	if !ok {
+		return nil, &Error{Kind: "TemplateRuntimeError", Msg: fmt.Sprintf("No filter named '%s'.", name)}
+	}
+	rest := Args{a.Pos[1:], a.Kw}
+	return func(v Value) (Value, error) { return f(st, v, rest) }, nil
+}
+
+func selector(keep, withAttr bool) FilterFunc {
+	return func(st *State, v Value, a Args) (Value, error) {
+		return LazyGen("select_or_reject", func() ([]Value, error) {
+			if !Truth(v) { // as in Jinja: None and undefined give nothing
+				return nil, nil
+			}
+			get := func(x Value) (Value, error) { return x, nil }
+			if withAttr {
+				if len(a.Pos) == 0 {
+					return nil, &Error{Kind: "FilterArgumentError", Msg: "Missing parameter for attribute name"}
+				}
+				get = attrGetter(st, a.Pos[0], nil, false)
+				a.Pos = a.Pos[1:]
+			}
+			var test TestFunc
+			rest := a
+			if len(a.Pos) > 0 {
+				n := Str(a.Pos[0])
+				t, ok := st.Env.Tests[n]
+				if !ok {
+					return nil, &Error{Kind: "TemplateRuntimeError", Msg: fmt.Sprintf("No test named '%s'.", n)}
+				}
+				test = t
+				rest.Pos = a.Pos[1:]
+			}
+			it, err := Iter(v)
+			if err != nil {
+				return nil, err
+			}
+			var out []Value
+			for _, e := range it {
+				x, err := get(e)
+				if err != nil {
+					return nil, err
+				}
+				ok := Truth(x)
+				if test != nil {
+					if ok, err = test(st, x, rest); err != nil {
+						return nil, err
+					}
+				}
+				if ok == keep {
+					out = append(out, e)
+				}
+			}
+			return out, nil
+		}), nil
+	}
+}
+
+func filterMap(st *State, v Value, a Args) (Value, error) {
+	return LazyGen("sync_do_map", func() ([]Value, error) {
+		if !Truth(v) {
+			return nil, nil
+		}
+		f, err := mapper(st, a)
+		if err != nil {
+			return nil, err
+		}
+		it, err := Iter(v)
+		if err != nil {
+			return nil, err
+		}
+		out := make([]Value, len(it))
+		for i, e := range it {
+			if out[i], err = f(e); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	}), nil
+}

@@ -1,0 +1,164 @@
+package jinja
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+var escaper = strings.NewReplacer("&", "&amp;", ">", "&gt;", "<", "&lt;", "'", "&#39;", `"`, "&#34;")
+
+var wordRe = regexp.MustCompile(`[\p{L}\p{N}_]+`)
+
+var tagRe = regexp.MustCompile(`(?s)<!--.*?-->|<.*?>`)
+
+var titleRe = regexp.MustCompile(`[-\s({\[<]+`)
+
+func quoteURL(s string, safe string) string {
+	var sb strings.Builder
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("_.-~"+safe, c) >= 0 {
+			sb.WriteByte(c)
+		} else {
+			fmt.Fprintf(&sb, "%%%02X", c)
+		}
+	}
+	return sb.String()
+}
+
+func filterReplace(v Value, b Bound) (Value, error) {
+	return strings.Replace(Str(v), Str(b.Get("old")), Str(b.Get("new")), int(optInt(b, "count", -1))), nil
+}
+
+func filterTojson(v Value, b Bound) (Value, error) {
+	ind := -1
+	if x, ok := asInt(b.Get("indent")); ok {
+		ind = int(x)
+	}
+	s, err := JSON(v, ind, true)
+	if err != nil {
+		return nil, err
+	}
+	return strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026`, "'", `\u0027`).Replace(s), nil
+}
+
+func filterFormat(_ *State, v Value, a Args) (Value, error) {
+	if len(a.Kw) > 0 {
+		d := NewDict()
+		for _, k := range a.Kw {
+			d.Set(k.Name, k.Val)
+		}
+		return PercentFormat(Str(v), d)
+	}
+	return PercentFormat(Str(v), NewTuple(a.Pos...))
+}
+
+func filterIndent(v Value, b Bound) (Value, error) {
+	if _, ok := v.(string); !ok {
+		_, err := BinOp("+", v, "\n")
+		return nil, err
+	}
+	ind, ok := b.Get("width").(string)
+	if !ok {
+		ind = strings.Repeat(" ", int(optInt(b, "width", 4)))
+	}
+	lines := strings.Split(Str(v), "\n")
+	for i := range lines {
+		if i > 0 && (lines[i] != "" || Truth(b.Or("blank", false))) {
+			lines[i] = ind + lines[i]
+		}
+	}
+	s := strings.Join(lines, "\n")
+	if Truth(b.Or("first", false)) {
+		s = ind + s
+	}
+	return s, nil
+}
+
+func filterTruncate(v Value, b Bound) (Value, error) {
+	if _, ok := v.(string); !ok {
+		k, err := Len(v)
+		if err != nil {
+			return nil, err
+		}
+		if int64(k) <= optInt(b, "length", 255)+optInt(b, "leeway", 5) {
+			return v, nil
+		}
+		return nil, TypeErr("can only concatenate %s (not \"str\") to %s", TypeName(v), TypeName(v))
+	}
+	r := []rune(Str(v))
+	n, end := optInt(b, "length", 255), Str(b.Or("end", "..."))
+	if int64(len(r)) <= n+optInt(b, "leeway", 5) {
+		return string(r), nil
+	}
+	cut := string(r[:max(0, n-int64(utf8.RuneCountInString(end)))])
+	if !Truth(b.Or("killwords", false)) {
+		if i := strings.LastIndexByte(cut, ' '); i >= 0 {
+			cut = cut[:i]
+		}
+	}
+	return cut + end, nil
+}
+
+func filterWordwrap(v Value, b Bound) (Value, error) {
+	w := int(optInt(b, "width", 79))
+	var out []string
+	for _, line := range strings.Split(Str(v), "\n") {
+		cur := ""
+		for _, word := range strings.Fields(line) {
+			if cur != "" && utf8.RuneCountInString(cur)+1+utf8.RuneCountInString(word) > w {
+				out = append(out, cur)
+				cur = ""
+			}
+			if cur != "" {
+				cur += " "
+			}
+			cur += word
+		}
+		out = append(out, cur)
+	}
+	return strings.Join(out, Str(b.Or("wrapstring", "\n"))), nil
+}
+
+func filterUrlencode(_ *State, v Value, a Args) (Value, error) {
+	if s, ok := v.(string); ok {
+		return quoteURL(s, "/"), nil
+	}
+	var pairs []Value
+	if d, ok := v.(*Dict); ok {
+		pairs = (&DictView{d, "items"}).Items()
+	} else if it, err := Iter(v); err == nil {
+		pairs = it
+	} else {
+		return quoteURL(Str(v), "/"), nil
+	}
+	var out []string
+	for _, p := range pairs {
+		kv, err := Iter(p)
+		if err != nil || len(kv) != 2 {
+			return nil, ValueErr("urlencode needs pairs")
+		}
+		q := func(x Value) string { return strings.ReplaceAll(quoteURL(Str(x), ""), "%20", "+") }
+		out = append(out, q(kv[0])+"="+q(kv[1]))
+	}
+	return strings.Join(out, "&"), nil
+}
+
+func filterXmlattr(_ *State, v Value, a Args) (Value, error) {
+	d, ok := v.(*Dict)
+	if !ok {
+		return nil, TypeErr("xmlattr needs a mapping")
+	}
+	var out []string
+	d.Each(func(k, x Value) {
+		if _, u := x.(*Undefined); x != nil && !u {
+			out = append(out, escaper.Replace(Str(k))+`="`+escaper.Replace(Str(x))+`"`)
+		}
+	})
+	if len(out) == 0 {
+		return "", nil
+	}
+	return " " + strings.Join(out, " "), nil
+}
