@@ -1,0 +1,54 @@
+package duck
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/dvt-dev/dvt/connectors"
+)
+
+// Error is DuckDB's own account of what went wrong.
+type Error struct {
+	Kind    string // "Catalog", "Conversion", "Out of Memory", "IO", …
+	Subtype string // "MISSING_ENTRY", …, or ""
+	Message string
+}
+
+func (e *Error) Error() string {
+	if e.Kind == "" {
+		return e.Message
+	}
+	return e.Kind + " Error: " + e.Message
+}
+
+// statementError makes sense of an error text; sessions have errors_as_json set, which
+// is the only way to learn the fault's position.
+func statementError(sql, text string) error {
+	e, pos := parseError(text)
+	if pos > len(sql) {
+		pos = -1
+	}
+	return &connectors.StatementError{SQL: sql, Position: pos, Err: e}
+}
+
+func parseError(text string) (*Error, int) {
+	body := text
+	if i := strings.IndexByte(text, '{'); i > 0 && strings.HasSuffix(text[:i], "Error: ") {
+		body = text[i:]
+	}
+	var fields map[string]any
+	if json.Unmarshal([]byte(body), &fields) != nil || fields["exception_message"] == nil {
+		kind, msg, ok := strings.Cut(text, " Error: ")
+		if !ok || strings.Contains(kind, "\n") {
+			kind, msg = "", text
+		}
+		return &Error{Kind: kind, Message: msg}, -1
+	}
+	str := func(k string) string { s, _ := fields[k].(string); return s }
+	pos := -1
+	if n, err := strconv.Atoi(str("position")); err == nil {
+		pos = n
+	}
+	return &Error{Kind: str("exception_type"), Subtype: str("error_subtype"), Message: str("exception_message")}, pos
+}
