@@ -104,12 +104,12 @@ func TestStatementErrors(t *testing.T) {
 		{"-- nothing", "there is no statement", -1},
 		{"SELECT 1\x00; DROP", "the statement has a NUL byte", 8},
 		{"SELECT error('boom at ' || i) FROM range(3) r(i)", "Invalid Input Error: boom at 0", -1},
-		{"SELECT CASE WHEN i = 300000 THEN 'x'::INT ELSE i END FROM range(600000) r(i)", "Conversion Error: Could not convert string 'x' to INT32", -1},
+		{"SELECT CASE WHEN i = 300000 THEN 'x'::INT ELSE i END FROM range(600000) r(i)", "Conversion Error: Could not convert string 'x' to INT32", 36},
 	} {
 		err := c.Query(bg, tt.sql, func(arrow.RecordBatch) error { return nil })
 		var se *connectors.StatementError
 		if !errors.As(err, &se) || !strings.Contains(err.Error(), tt.want) || se.Position != tt.pos || se.SQL != tt.sql {
-			t.Errorf("%s: %v at %+v", tt.sql, err, se)
+			t.Errorf("%s: %v, %#v", tt.sql, err, se)
 		}
 	}
 }
@@ -152,8 +152,10 @@ func TestCancel(t *testing.T) {
 	c := open(t)
 	long := "SELECT count(*) FROM range(1000000000) a, range(1000) b WHERE a.range * b.range % 7 = 9"
 	for name, run := range map[string]func(context.Context) error{
-		"exec":  func(ctx context.Context) error { return c.Exec(ctx, "CREATE OR REPLACE TABLE x AS "+long) },
-		"query": func(ctx context.Context) error { return c.Query(ctx, long, func(arrow.RecordBatch) error { return nil }) },
+		"exec": func(ctx context.Context) error { return c.Exec(ctx, "CREATE OR REPLACE TABLE x AS "+long) },
+		"query": func(ctx context.Context) error {
+			return c.Query(ctx, long, func(arrow.RecordBatch) error { return nil })
+		},
 		"stream": func(ctx context.Context) error {
 			return c.Query(ctx, "SELECT i FROM range(100000000000) r(i)", func(arrow.RecordBatch) error { return nil })
 		},
