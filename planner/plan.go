@@ -62,7 +62,15 @@ type Plan struct {
 	// an unchanged source column.
 	Columns []connectors.Column
 	Ordered bool // the outermost query has an ORDER BY
+	// Plain is set for a plain scan: the result is columns of the one relation, under a
+	// filter that its source applies exactly, and nothing else. Plain[i] is the column
+	// of Extracts[0].Relation.Table that Columns[i] is.
+	Plain []int
 }
+
+// PlainScan reports whether the one extract is the model's result but for the order
+// and names of its columns (see Plain), so that no DuckDB is needed.
+func (p *Plan) PlainScan() bool { return p.Plain != nil }
 
 // Extract is one read of one relation.
 type Extract struct {

@@ -1,0 +1,88 @@
+package planner
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+)
+
+// scan is one read of a relation in DuckDB's plan, with what DuckDB proved to hold
+// directly on it.
+type scan struct {
+	rel   *Relation
+	cols  []int   // columns of the table that the plan reads
+	preds []*expr // conjuncts that may be applied to the rows of the scan
+	limit int64   // rows that are enough, -1 = all
+	order []sortKey
+}
+
+type sortKey struct {
+	by        *expr
+	desc      bool
+	nullsLast bool
+}
+
+// analysis is what DuckDB's plan of a model says.
+type analysis struct {
+	scans []*scan
+	tree  string // the operators, for tests and people
+	// root is the output of the whole query; its chain is open if nothing but filters,
+	// projections and limits stands between it and one scan.
+	root output
+	// whole is set when nothing was optimized: no predicate, limit or absence of a
+	// scan may be concluded.
+	whole bool
+}
+
+// errInternal is DuckDB failing on a valid query: json_serialize_plan can meet operator
+// types that an optimizer left stale.
+var errInternal = errors.New("internal error of DuckDB")
+
+// analyze plans q. On an internal error it tries with fewer optimizers and at last
+// without any, which reads every relation as a whole: slower, never wrong.
+func (s *shadow) analyze(ctx context.Context, q *query, rels []*Relation, rules ruleSet) (*analysis, error) {
+	keep := rules.optimizers()
+	attempts := [][]string{keep, slices.DeleteFunc(slices.Clone(keep), func(o string) bool { return o == "cte_inlining" }), nil}
+	if q.unstable != "" || !rules.on(ruleOptimize) {
+		attempts = attempts[2:]
+	}
+	var err error
+	for _, keep := range attempts {
+		if keep != nil {
+			if err := s.optimize(ctx, keep); err != nil {
+				return nil, err
+			}
+		}
+		var a *analysis
+		a, err = s.analyzeWith(ctx, q, rels, keep != nil)
+		if !errors.Is(err, errInternal) {
+			return a, err
+		}
+	}
+	return nil, err
+}
+
+func (s *shadow) analyzeWith(ctx context.Context, q *query, rels []*Relation, optimize bool) (*analysis, error) {
+	// No skip options: skip_empty would drop the constant ''.
+	root, err := s.serialize(ctx, "json_serialize_plan", q.sql, ", optimize := "+strconv.FormatBool(optimize))
+	if err != nil {
+		return nil, err
+	}
+	if root["error"] == true {
+		fault := duckFault(q.sql, root)
+		if str(root, "error_type") == "internal" {
+			return nil, errors.Join(errInternal, fault)
+		}
+		return nil, fault
+	}
+	plans := list(root, "plans")
+	if len(plans) != 1 {
+		return nil, &Error{Msg: "a model is one SELECT: DuckDB plans " + strconv.Itoa(len(plans)) + " statements"}
+	}
+	top, _ := plans[0].(obj)
+	w := walker{analysis: &analysis{whole: !optimize}, rels: rels, ctes: map[int][]*origin{}}
+	w.root = w.visit(top)
+	w.tree = w.text.String()
+	return w.analysis, nil
+}

@@ -1,0 +1,143 @@
+package planner
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync"
+
+	"github.com/dvt-dev/dvt/connectors"
+)
+
+// Planner plans models. It holds in-memory DuckDB instances, the shadows, that know
+// names and types and no rows. Its methods may be called from several goroutines.
+type Planner struct {
+	slots chan struct{} // one token per shadow that may exist
+	mu    sync.Mutex
+	idle  []*shadow
+}
+
+// maxShadows bounds the instances: each costs about 40 MB and planning is short.
+const maxShadows = 4
+
+// New opens a planner with its first shadow; the others are opened when plans overlap.
+func New(ctx context.Context) (*Planner, error) {
+	first, err := openShadow(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p := &Planner{idle: []*shadow{first}}
+	p.slots = make(chan struct{}, min(maxShadows, runtime.GOMAXPROCS(0)))
+	return p, nil
+}
+
+// Close waits for running plans and frees the shadows. Nothing may be planned after it.
+func (p *Planner) Close() error {
+	for range cap(p.slots) {
+		p.slots <- struct{}{}
+	}
+	var errs []error
+	for _, s := range p.idle {
+		errs = append(errs, s.close())
+	}
+	p.idle = nil
+	return errors.Join(errs...)
+}
+
+// with lends a shadow to f. A shadow that failed in any way but by refusing the
+// user's SQL is thrown away: its state is not known.
+func (p *Planner) with(ctx context.Context, f func(*shadow) error) error {
+	select {
+	case p.slots <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-p.slots }()
+	p.mu.Lock()
+	var s *shadow
+	if n := len(p.idle); n > 0 {
+		s, p.idle = p.idle[n-1], p.idle[:n-1]
+	}
+	p.mu.Unlock()
+	if s == nil {
+		var err error
+		if s, err = openShadow(ctx); err != nil {
+			return err
+		}
+	}
+	err := f(s)
+	var refused *Error
+	var typ *connectors.TypeError
+	if err != nil && !errors.As(err, &refused) && !errors.As(err, &typ) {
+		return errors.Join(err, s.close())
+	}
+	p.mu.Lock()
+	p.idle = append(p.idle, s)
+	p.mu.Unlock()
+	return err
+}
+
+// Relations lists the relations that sql names, in order of appearance, each place
+// where one stands. It refuses everything but one SELECT over such relations, common
+// table expressions and table functions without data of their own.
+func (p *Planner) Relations(ctx context.Context, sql string) ([]Name, error) {
+	var names []Name
+	err := p.with(ctx, func(s *shadow) error {
+		q, err := s.parse(ctx, sql)
+		if err != nil {
+			return err
+		}
+		names = q.names
+		return nil
+	})
+	return names, err
+}
+
+// Plan plans one model.
+func (p *Planner) Plan(ctx context.Context, in Input) (*Plan, error) {
+	var plan *Plan
+	err := p.with(ctx, func(s *shadow) (err error) {
+		plan, err = s.plan(ctx, in)
+		return err
+	})
+	var refused *Error
+	if errors.As(err, &refused) && refused.File == "" {
+		refused.File = in.File
+	}
+	if err != nil {
+		return nil, err
+	}
+	return plan, nil
+}
+
+func (s *shadow) plan(ctx context.Context, in Input) (*Plan, error) {
+	q, err := s.parse(ctx, in.SQL)
+	if err != nil {
+		return nil, err
+	}
+	used, err := q.resolve(in)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.freeze(ctx, in.Now); err != nil {
+		return nil, err
+	}
+	if err := s.show(ctx, used); err != nil {
+		return nil, err
+	}
+	rules := ruleSet(in.DisabledRules)
+	a, err := s.analyze(ctx, q, used, rules)
+	if err == nil {
+		var cols []connectors.Column
+		if cols, err = s.columns(ctx, q, a.root); err == nil {
+			var xs []Extract
+			if xs, err = extracts(used, a, rules); err == nil {
+				plan := &Plan{Model: in.Model, Extracts: xs, SQL: q.sql, Columns: cols, Ordered: q.ordered}
+				plan.Plain = plain(plan, a)
+				plan.Lane, plan.LaneReason = lane(in, used)
+				return plan, s.hide(ctx, used)
+			}
+		}
+	}
+	return nil, errors.Join(err, s.hide(ctx, used))
+}

@@ -1,0 +1,62 @@
+package planner
+
+import "slices"
+
+// Rule names, for Input.DisabledRules. Switching rules off may make a plan read more,
+// never change the result of the model; tests use them as an oracle.
+const (
+	rulePushdown   = "pushdown"   // every predicate and limit
+	ruleColumns    = "columns"    // leave out columns that nothing reads
+	rulePrune      = "prune"      // read nothing of a relation that the plan does not scan
+	ruleLimit      = "limit"      // LIMIT without an order
+	ruleTopN       = "topn"       // ORDER BY with LIMIT
+	ruleMultiScan  = "multiscan"  // OR of the predicates of several scans of one relation
+	ruleEqual      = "equal"      // column = constant, column <> constant
+	ruleRange      = "range"      // column <, <=, >, >= constant
+	ruleIn         = "in"         // IN and NOT IN lists
+	ruleLike       = "like"       // LIKE, prefix, suffix, contains
+	ruleNull       = "null"       // IS NULL, IS NOT NULL
+	ruleBool       = "bool"       // a boolean column by itself
+	ruleOr         = "or"         // disjunctions
+	ruleNot        = "not"        // negations moved to the leaves
+	ruleDistinct   = "distinct"   // IS [NOT] DISTINCT FROM
+	ruleCoalesce   = "coalesce"   // coalesce(column, constant) against a constant
+	ruleColumnPair = "columnpair" // two columns of one relation
+	ruleCast       = "cast"       // casts that keep value and order, removed
+	ruleCTE        = "cte"        // DuckDB: inlining of, and filters into, common table expressions
+	ruleDeliminate = "deliminate" // DuckDB: correlated subqueries without duplicate elimination
+	ruleRewrite    = "rewrite"    // DuckDB: rewriting and folding of expressions
+	ruleOptimize   = "optimize"   // DuckDB: every proof that needs an optimizer
+)
+
+// ruleOptimizers are the rules that are optimizers of DuckDB.
+var ruleOptimizers = map[string][]string{
+	ruleCTE:        {"cte_inlining", "cte_filter_pusher"},
+	ruleDeliminate: {"deliminator"},
+	ruleRewrite:    {"expression_rewriter"},
+}
+
+// RuleNames lists the names that Input.DisabledRules understands.
+func RuleNames() []string {
+	return []string{
+		rulePushdown, ruleColumns, rulePrune, ruleLimit, ruleTopN, ruleMultiScan, ruleEqual, ruleRange, ruleIn, ruleLike, ruleNull,
+		ruleBool, ruleOr, ruleNot, ruleDistinct, ruleCoalesce, ruleColumnPair, ruleCast, ruleCTE, ruleDeliminate, ruleRewrite, ruleOptimize,
+	}
+}
+
+// ruleSet holds the rules that are switched off.
+type ruleSet map[string]bool
+
+func (r ruleSet) on(name string) bool { return !r[name] }
+
+// optimizers are those that the rules leave on.
+func (r ruleSet) optimizers() []string {
+	keep := slices.Clone(keepOptimizers)
+	for rule, names := range ruleOptimizers {
+		if r.on(rule) {
+			continue
+		}
+		keep = slices.DeleteFunc(keep, func(o string) bool { return slices.Contains(names, o) })
+	}
+	return keep
+}

@@ -1,0 +1,199 @@
+package planner
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// output describes what an operator gives out.
+type output struct {
+	// While the operator and everything below it is "one scan, filtered, projected and
+	// cut": that scan, and each output column as an expression over the relation. After
+	// any other operator scan is nil.
+	scan    *scan
+	cols    []*expr
+	limited bool // a LIMIT or TOP_N is below: filters may not move past it
+	bare    bool // scan without a filter or projection yet
+	// from traces each output column to the source column that it is, unchanged but
+	// perhaps NULL; nil where that is not so, and nil as a whole where the number of
+	// columns is not known.
+	from []*origin
+}
+
+// origin is one column of one relation.
+type origin struct {
+	rel *Relation
+	col int
+}
+
+// walker reads DuckDB's plan, bottom up.
+type walker struct {
+	*analysis
+	rels []*Relation
+	ctes map[int][]*origin
+	text strings.Builder
+}
+
+func (w *walker) visit(n obj) output {
+	typ := strings.TrimPrefix(str(n, "type"), "LOGICAL_")
+	w.text.WriteString(typ)
+	if jt := str(n, "join_type"); jt != "" {
+		w.text.WriteString(":" + jt)
+	}
+	var kids []output
+	for i, c := range list(n, "children") {
+		w.text.WriteString([]string{"(", ", "}[min(i, 1)])
+		child, _ := c.(obj)
+		kids = append(kids, w.visit(child))
+		if i == 0 && typ == "MATERIALIZED_CTE" {
+			w.ctes[num(n, "table_index")] = kids[0].from
+		}
+	}
+	if len(kids) > 0 {
+		w.text.WriteString(")")
+	}
+	switch {
+	case typ == "GET":
+		return w.visitGet(n)
+	case len(kids) == 1 && typ == "FILTER":
+		return filter(n, kids[0])
+	case len(kids) == 1 && typ == "PROJECTION":
+		return project(n, kids[0])
+	case len(kids) == 1 && (typ == "LIMIT" || typ == "TOP_N"):
+		return limit(n, kids[0], typ == "TOP_N")
+	}
+	return output{from: w.trace(typ, n, kids)} // everything else ends the chain
+}
+
+// visitGet reads a scan. Table functions of the model itself are not ours to read.
+func (w *walker) visitGet(n obj) output {
+	i := -1
+	if ps := list(n, "parameters"); str(n, "name") == scanFunction && len(ps) == 1 {
+		p, _ := ps[0].(obj)
+		if k, err := strconv.Atoi(str(p, "value")); err == nil && k < len(w.rels) {
+			i = k
+		}
+	}
+	if i < 0 {
+		return output{}
+	}
+	sc := &scan{rel: w.rels[i], limit: -1}
+	w.scans = append(w.scans, sc)
+	w.text.WriteString("[" + sc.rel.Name + "]")
+	columns := sc.rel.Table.Columns
+	types := list(n, "returned_types")
+	out := output{scan: sc, bare: true, cols: []*expr{}, from: []*origin{}}
+	for _, ci := range list(n, "column_indexes") {
+		index, _ := ci.(obj)
+		c := num(index, "index")
+		if c < 0 || c >= len(columns) || c >= len(types) { // a pseudo column: only the number of rows matters
+			out.cols = append(out.cols, &expr{name: "row id"})
+			out.from = append(out.from, nil)
+			continue
+		}
+		t, _ := types[c].(obj)
+		sc.cols = append(sc.cols, c)
+		out.cols = append(out.cols, &expr{op: opColumn, name: columns[c].Name, col: c, of: sc, typ: parseType(t)})
+		out.from = append(out.from, &origin{sc.rel, c})
+	}
+	slices.Sort(sc.cols)
+	ids := list(n, "projection_ids")
+	out.cols, out.from = pick(out.cols, ids), pick(out.from, ids)
+	return out
+}
+
+// pick applies a projection map; an empty one keeps all.
+func pick[T any](cols []T, ids []any) []T {
+	if len(ids) == 0 || cols == nil {
+		return cols
+	}
+	out := make([]T, len(ids))
+	for i := range ids {
+		if k := num(obj{"": ids[i]}, ""); k >= 0 && k < len(cols) {
+			out[i] = cols[k]
+		}
+	}
+	return out
+}
+
+func filter(n obj, k output) output {
+	ids := list(n, "projection_map")
+	out := output{scan: k.scan, cols: pick(k.cols, ids), limited: k.limited, from: pick(k.from, ids)}
+	if k.scan == nil {
+		return out
+	}
+	if k.limited { // it applies to the rows that the limit left, so it must stay above
+		out.scan, out.cols = nil, nil
+		return out
+	}
+	for _, e := range parseExprs(list(n, "expressions")) {
+		k.scan.preds = append(k.scan.preds, conjuncts(e.subst(k.cols))...)
+	}
+	return out
+}
+
+func project(n obj, k output) output {
+	es := parseExprs(list(n, "expressions"))
+	out := output{scan: k.scan, limited: k.limited, from: make([]*origin, len(es))}
+	used := false
+	for i, e := range es {
+		if e.op == opColumn && e.col >= 0 && e.col < len(k.from) {
+			out.from[i] = k.from[e.col]
+		}
+		e.walk(func(x *expr) { used = used || x.op == opColumn })
+		if k.scan != nil {
+			out.cols = append(out.cols, e.subst(k.cols))
+		}
+	}
+	if k.bare && !used && len(k.cols) == 1 {
+		// A scan always has a column; this one is only there to count rows.
+		k.scan.cols = nil
+	}
+	return out
+}
+
+// limit ends the chain unless the number of rows is known.
+func limit(n obj, k output, topN bool) output {
+	out := output{from: k.from}
+	if k.scan == nil || k.limited {
+		return out
+	}
+	rows, skip := num(n, "limit"), max(num(n, "offset"), 0)
+	var order []sortKey
+	if topN {
+		order = sortKeys(n, k.cols)
+	} else {
+		rows, skip = constantLimit(sub(n, "limit_val")), 0
+		if o := sub(n, "offset_val"); o != nil && str(o, "type") != "UNSET" {
+			skip = constantLimit(o)
+		}
+	}
+	if rows < 0 || skip < 0 {
+		return out
+	}
+	k.scan.limit, k.scan.order = int64(rows)+int64(skip), order
+	out.scan, out.cols, out.limited = k.scan, k.cols, true
+	return out
+}
+
+func constantLimit(v obj) int {
+	if str(v, "type") != "CONSTANT_VALUE" {
+		return -1
+	}
+	return num(v, "constant_integer")
+}
+
+func sortKeys(n obj, cols []*expr) []sortKey {
+	var keys []sortKey
+	for _, x := range list(n, "orders") {
+		o, _ := x.(obj)
+		nulls := str(o, "null_order")
+		keys = append(keys, sortKey{
+			by:        parseExpr(sub(o, "expression")).subst(cols),
+			desc:      str(o, "type") == "DESCENDING",
+			nullsLast: nulls == "NULLS LAST" || nulls == "NULLS_LAST",
+		})
+	}
+	return keys
+}
