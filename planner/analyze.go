@@ -30,6 +30,9 @@ type analysis struct {
 	// root is the output of the whole query; its chain is open if nothing but filters,
 	// projections and limits stands between it and one scan.
 	root output
+	// from traces the result's columns in the plan before optimization, so that the
+	// types a target gets do not depend on what the optimizer could leave out today.
+	from []*origin
 	// whole is set when nothing was optimized: no predicate, limit or absence of a
 	// scan may be concluded.
 	whole bool
@@ -55,15 +58,33 @@ func (s *shadow) analyze(ctx context.Context, q *query, rels []*Relation, rules 
 			}
 		}
 		var a *analysis
-		a, err = s.analyzeWith(ctx, q, rels, keep != nil)
-		if !errors.Is(err, errInternal) {
-			return a, err
+		a, err = s.analyzeWith(ctx, q, rels, rules, keep != nil)
+		if errors.Is(err, errInternal) {
+			continue
 		}
+		if err != nil {
+			return nil, err
+		}
+		return a, s.trace(ctx, q, rels, a)
 	}
 	return nil, err
 }
 
-func (s *shadow) analyzeWith(ctx context.Context, q *query, rels []*Relation, optimize bool) (*analysis, error) {
+// trace sets a.from.
+func (s *shadow) trace(ctx context.Context, q *query, rels []*Relation, a *analysis) error {
+	if a.whole {
+		a.from = a.root.from
+		return nil
+	}
+	bound, err := s.analyzeWith(ctx, q, rels, ruleSet{}, false)
+	if err != nil {
+		return err
+	}
+	a.from = bound.root.from
+	return nil
+}
+
+func (s *shadow) analyzeWith(ctx context.Context, q *query, rels []*Relation, rules ruleSet, optimize bool) (*analysis, error) {
 	// No skip options: skip_empty would drop the constant ''.
 	root, err := s.serialize(ctx, "json_serialize_plan", q.sql, ", optimize := "+strconv.FormatBool(optimize))
 	if err != nil {
@@ -81,7 +102,7 @@ func (s *shadow) analyzeWith(ctx context.Context, q *query, rels []*Relation, op
 		return nil, &Error{Msg: "a model is one SELECT: DuckDB plans " + strconv.Itoa(len(plans)) + " statements"}
 	}
 	top, _ := plans[0].(obj)
-	w := walker{analysis: &analysis{whole: !optimize}, rels: rels, ctes: map[int][]*origin{}}
+	w := walker{analysis: &analysis{whole: !optimize}, rels: rels, rules: rules, ctes: map[int][]*origin{}}
 	w.root = w.visit(top)
 	w.tree = w.text.String()
 	return w.analysis, nil

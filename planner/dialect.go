@@ -39,7 +39,8 @@ func ClockMacros(now time.Time) []string {
 	} {
 		out = append(out, "CREATE OR REPLACE TEMP MACRO "+m[0]+"() AS "+m[1])
 	}
-	return out
+	// age(t) is the time since t at today's midnight.
+	return append(out, "CREATE OR REPLACE TEMP MACRO age(a) AS system.main.age(CAST("+date+" AS TIMESTAMP), a), (a, b) AS system.main.age(a, b)")
 }
 
 // exprText is an expression over a relation's columns, for people and as a key.
@@ -113,6 +114,7 @@ func operand(e *expr) string {
 var infix = map[string]string{
 	"~~": "LIKE", "!~~": "NOT LIKE", "~~*": "ILIKE", "!~~*": "NOT ILIKE", "~~~": "GLOB", "||": "||", "^@": "^@",
 	"+": "+", "-": "-", "*": "*", "/": "/", "//": "//", "%": "%", "**": "**", "&": "&", "|": "|", "<<": "<<", ">>": ">>",
+	"->": "->", "->>": "->>",
 }
 
 func functionName(name string) string {
@@ -187,12 +189,12 @@ func (c constant) String() string {
 	return "<" + c.typ.String() + ">"
 }
 
-// floatText always has an exponent or a point, so that it is read as a DOUBLE.
+// floatText always has an exponent, so that it is read as a DOUBLE.
 func floatText(f float64) string {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return literal(strconv.FormatFloat(f, 'g', -1, 64)) + "::DOUBLE"
 	}
-	return strconv.FormatFloat(f, 'e', -1, 64)
+	return strings.Replace(strconv.FormatFloat(f, 'e', -1, 64), "e+0", "e", 1)
 }
 
 func decimalText(n *big.Int, scale int) string {
@@ -207,6 +209,22 @@ func decimalText(n *big.Int, scale int) string {
 		s = "-" + s
 	}
 	return s
+}
+
+func intervalText(months, days, micros int) string {
+	var parts []string
+	for _, p := range []struct {
+		n    int
+		unit string
+	}{{months, " months"}, {days, " days"}, {micros, " microseconds"}} {
+		if p.n != 0 {
+			parts = append(parts, strconv.Itoa(p.n)+p.unit)
+		}
+	}
+	if len(parts) == 0 {
+		parts = []string{"0 days"}
+	}
+	return "INTERVAL " + literal(strings.Join(parts, " "))
 }
 
 func dateText(days int64) string {

@@ -74,7 +74,13 @@ func pushPredicates(x *Extract, scans []*scan, rules ruleSet) {
 	}
 	either := &connectors.Pred{Kind: connectors.POr}
 	var lost, branches []string
+	if !rules.guards(guardScans) {
+		scans = scans[:1]
+	}
 	for _, sc := range scans {
+		if len(sc.preds) == 0 && !rules.guards(guardWhole) {
+			continue
+		}
 		every := &connectors.Pred{Kind: connectors.PAnd}
 		preds := unique(sc.preds)
 		for _, e := range preds {

@@ -80,7 +80,7 @@ func (n *normalizer) junction(e *expr, neg bool) *connectors.Pred {
 		switch {
 		case k != nil:
 			p.Kids = append(p.Kids, k)
-		case !and:
+		case !and && n.rules.guards(guardOr):
 			return nil
 		}
 	}
@@ -167,7 +167,7 @@ func (n *normalizer) compare(e *expr, neg bool) *connectors.Pred {
 		}
 	}
 	if op == "IS DISTINCT FROM" || op == "IS NOT DISTINCT FROM" {
-		return n.distinct(l, r, (op == "IS DISTINCT FROM") != neg)
+		return n.distinct(l, r, (op == "IS DISTINCT FROM") != (neg && n.rules.guards(guardDistinct)))
 	}
 	if neg {
 		op = inverse[op]
@@ -218,7 +218,7 @@ func (n *normalizer) coalesce(l, r *expr, op string) *connectors.Pred {
 		return n.drop("coalesce with constants that cannot be compared here")
 	}
 	p := n.leaf(l.args[0], r, op)
-	if p != nil && holds(op, order) {
+	if p != nil && holds(op, order) && n.rules.guards(guardNulls) {
 		p = &connectors.Pred{Kind: connectors.POr, Kids: []*connectors.Pred{p, {Kind: connectors.PNull, Col: l.args[0].col}}}
 	}
 	return n.allow(ruleCoalesce, p)

@@ -36,6 +36,13 @@ var unstableFunctions = []string{
 	"current_setting", "current_user", "session_user", "user", "current_role", "current_catalog",
 }
 
+// clockFunctions read the clock when they are called past the macros that freeze it:
+// system.main.now().
+var clockFunctions = []string{
+	"now", "get_current_timestamp", "transaction_timestamp", "current_date", "today", "current_localtimestamp",
+	"current_localtime", "get_current_time", "age",
+}
+
 const useRefs = "name tables with source() or ref()"
 
 // parse accepts exactly one SELECT that names relations in full.
@@ -128,6 +135,10 @@ func (q *query) check(o obj, ctes []string) error {
 		if !slices.Contains(tableFunctions, strings.ToLower(name)) {
 			return faultAt(q.sql, at, "table function %s is not allowed: %s", name, useRefs)
 		}
+	case "JOIN":
+		if str(o, "ref_type") == "POSITIONAL" {
+			return faultAt(q.sql, at, "POSITIONAL JOIN needs rows in an order, and relations have none: join on a column")
+		}
 	case "SHOW_REF":
 		return faultAt(q.sql, at, "a model is one SELECT: DESCRIBE, SHOW and SUMMARIZE are not")
 	}
@@ -135,7 +146,9 @@ func (q *query) check(o obj, ctes []string) error {
 	case "PARAMETER":
 		return faultAt(q.sql, at, "parameters have no value in a model: use Jinja")
 	case "FUNCTION":
-		if name := strings.ToLower(str(o, "function_name")); slices.Contains(unstableFunctions, name) {
+		name := strings.ToLower(str(o, "function_name"))
+		qualified := str(o, "catalog") != "" || str(o, "schema") != ""
+		if slices.Contains(unstableFunctions, name) || qualified && slices.Contains(clockFunctions, name) {
 			q.unstable = name
 		}
 	}

@@ -15,6 +15,8 @@ type Planner struct {
 	slots chan struct{} // one token per shadow that may exist
 	mu    sync.Mutex
 	idle  []*shadow
+
+	without guard // tests only
 }
 
 // maxShadows bounds the instances: each costs about 40 MB and planning is short.
@@ -97,7 +99,7 @@ func (p *Planner) Relations(ctx context.Context, sql string) ([]Name, error) {
 func (p *Planner) Plan(ctx context.Context, in Input) (*Plan, error) {
 	var plan *Plan
 	err := p.with(ctx, func(s *shadow) (err error) {
-		plan, err = s.plan(ctx, in)
+		plan, err = s.plan(ctx, in, ruleSet{in.DisabledRules, p.without})
 		return err
 	})
 	var refused *Error
@@ -110,7 +112,7 @@ func (p *Planner) Plan(ctx context.Context, in Input) (*Plan, error) {
 	return plan, nil
 }
 
-func (s *shadow) plan(ctx context.Context, in Input) (*Plan, error) {
+func (s *shadow) plan(ctx context.Context, in Input, rules ruleSet) (*Plan, error) {
 	q, err := s.parse(ctx, in.SQL)
 	if err != nil {
 		return nil, err
@@ -125,11 +127,10 @@ func (s *shadow) plan(ctx context.Context, in Input) (*Plan, error) {
 	if err := s.show(ctx, used); err != nil {
 		return nil, err
 	}
-	rules := ruleSet(in.DisabledRules)
 	a, err := s.analyze(ctx, q, used, rules)
 	if err == nil {
 		var cols []connectors.Column
-		if cols, err = s.columns(ctx, q, a.root); err == nil {
+		if cols, err = s.columns(ctx, q, a.from); err == nil {
 			var xs []Extract
 			if xs, err = extracts(used, a, rules); err == nil {
 				plan := &Plan{Model: in.Model, Extracts: xs, SQL: q.sql, Columns: cols, Ordered: q.ordered}

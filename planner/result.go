@@ -10,9 +10,9 @@ import (
 	"github.com/dvt-dev/dvt/connectors"
 )
 
-// columns describes the result of q as DuckDB binds it. root tells which columns are
+// columns describes the result of q as DuckDB binds it. from tells which columns are
 // those of a source, unchanged.
-func (s *shadow) columns(ctx context.Context, q *query, root output) ([]connectors.Column, error) {
+func (s *shadow) columns(ctx context.Context, q *query, from []*origin) ([]connectors.Column, error) {
 	var cols []connectors.Column
 	err := s.prepare(ctx, q.sql, func(st *duckdb.Stmt) error {
 		n, err := st.ColumnCount()
@@ -42,8 +42,8 @@ func (s *shadow) columns(ctx context.Context, q *query, root output) ([]connecto
 	if err := checkNames(cols); err != nil {
 		return nil, err
 	}
-	if len(root.from) == len(cols) {
-		for i, o := range root.from {
+	if len(from) == len(cols) {
+		for i, o := range from {
 			keepNative(&cols[i], o)
 		}
 	}
@@ -83,6 +83,7 @@ func unfit(column string, info duckdb.TypeInfo) error {
 var typeNames = map[duckdb.Type]string{
 	duckdb.TYPE_UHUGEINT: "UHUGEINT", duckdb.TYPE_BIGNUM: "BIGNUM", duckdb.TYPE_TIMESTAMP_S: "TIMESTAMP_S", duckdb.TYPE_TIMESTAMP_MS: "TIMESTAMP_MS",
 	duckdb.TYPE_ENUM: "ENUM", duckdb.TYPE_ARRAY: "ARRAY", duckdb.TYPE_UNION: "UNION",
+	duckdb.TYPE_LIST: "LIST", duckdb.TYPE_STRUCT: "STRUCT", duckdb.TYPE_MAP: "MAP",
 }
 
 // checkNames refuses result columns that a table could not hold side by side.

@@ -160,7 +160,7 @@ func (c *constant) parseObject(v obj) {
 	if !ok1 || !ok2 {
 		c.opaque = true
 		if v["months"] != nil {
-			c.show = fmt.Sprintf("INTERVAL '%v months %v days %v microseconds'", v["months"], v["days"], v["micros"])
+			c.show = intervalText(num(v, "months"), num(v, "days"), num(v, "micros"))
 		}
 		return
 	}

@@ -30,9 +30,10 @@ type origin struct {
 // walker reads DuckDB's plan, bottom up.
 type walker struct {
 	*analysis
-	rels []*Relation
-	ctes map[int][]*origin
-	text strings.Builder
+	rels  []*Relation
+	rules ruleSet
+	ctes  map[int][]*origin
+	text  strings.Builder
 }
 
 func (w *walker) visit(n obj) output {
@@ -57,13 +58,17 @@ func (w *walker) visit(n obj) output {
 	case typ == "GET":
 		return w.visitGet(n)
 	case len(kids) == 1 && typ == "FILTER":
-		return filter(n, kids[0])
+		return w.filter(n, kids[0])
 	case len(kids) == 1 && typ == "PROJECTION":
 		return project(n, kids[0])
 	case len(kids) == 1 && (typ == "LIMIT" || typ == "TOP_N"):
-		return limit(n, kids[0], typ == "TOP_N")
+		return w.limit(n, kids[0], typ == "TOP_N")
 	}
-	return output{from: w.trace(typ, n, kids)} // everything else ends the chain
+	out := output{from: w.trace(typ, n, kids)} // everything else ends the chain
+	if len(kids) == 1 && !w.rules.guards(guardChain) {
+		out.scan, out.cols = kids[0].scan, kids[0].cols
+	}
+	return out
 }
 
 // visitGet reads a scan. Table functions of the model itself are not ours to read.
@@ -117,13 +122,13 @@ func pick[T any](cols []T, ids []any) []T {
 	return out
 }
 
-func filter(n obj, k output) output {
+func (w *walker) filter(n obj, k output) output {
 	ids := list(n, "projection_map")
 	out := output{scan: k.scan, cols: pick(k.cols, ids), limited: k.limited, from: pick(k.from, ids)}
 	if k.scan == nil {
 		return out
 	}
-	if k.limited { // it applies to the rows that the limit left, so it must stay above
+	if k.limited && w.rules.guards(guardLimit) { // it applies to the rows that the limit left, so it must stay above
 		out.scan, out.cols = nil, nil
 		return out
 	}
@@ -154,7 +159,7 @@ func project(n obj, k output) output {
 }
 
 // limit ends the chain unless the number of rows is known.
-func limit(n obj, k output, topN bool) output {
+func (w *walker) limit(n obj, k output, topN bool) output {
 	out := output{from: k.from}
 	if k.scan == nil || k.limited {
 		return out
@@ -171,6 +176,9 @@ func limit(n obj, k output, topN bool) output {
 	}
 	if rows < 0 || skip < 0 {
 		return out
+	}
+	if !w.rules.guards(guardOffset) {
+		skip = 0
 	}
 	k.scan.limit, k.scan.order = int64(rows)+int64(skip), order
 	out.scan, out.cols, out.limited = k.scan, k.cols, true
