@@ -53,7 +53,7 @@ func filterRound(v Value, b Bound) (Value, error) {
 	case "floor":
 		return math.Floor(f*k) / k, nil
 	}
-	return nil, &Error{Kind: "FilterArgumentError", Msg: "method must be common, ceil or floor"}
+	return nil, newErr("FilterArgumentError", "method must be common, ceil or floor")
 }
 
 func filterFilesizeformat(v Value, b Bound) (Value, error) {

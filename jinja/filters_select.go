@@ -1,7 +1,6 @@
 package jinja
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 )
@@ -56,18 +55,18 @@ func mapper(st *State, a Args) (func(Value) (Value, error), error) {
 			case "default":
 				def, hasDef = k.Val, k.Val != nil
 			default:
-				return nil, &Error{Kind: "FilterArgumentError", Msg: fmt.Sprintf("Unexpected keyword argument '%s'", k.Name)}
+				return nil, newErr("FilterArgumentError", "Unexpected keyword argument '%s'", k.Name)
 			}
 		}
 		if !hasAttr {
-			return nil, &Error{Kind: "FilterArgumentError", Msg: "map requires a filter argument"}
+			return nil, newErr("FilterArgumentError", "map requires a filter argument")
 		}
 		return attrGetter(st, attr, def, hasDef), nil
 	}
 	name := Str(a.Pos[0])
 	f, ok := st.Env.Filters[name]
 	if !ok {
-		return nil, &Error{Kind: "TemplateRuntimeError", Msg: fmt.Sprintf("No filter named '%s'.", name)}
+		return nil, newErr("TemplateRuntimeError", "No filter named '%s'.", name)
 	}
 	rest := Args{a.Pos[1:], a.Kw}
 	return func(v Value) (Value, error) { return f(st, v, rest) }, nil
@@ -82,7 +81,7 @@ func selector(keep, withAttr bool) FilterFunc {
 			get := func(x Value) (Value, error) { return x, nil }
 			if withAttr {
 				if len(a.Pos) == 0 {
-					return nil, &Error{Kind: "FilterArgumentError", Msg: "Missing parameter for attribute name"}
+					return nil, newErr("FilterArgumentError", "Missing parameter for attribute name")
 				}
 				get = attrGetter(st, a.Pos[0], nil, false)
 				a.Pos = a.Pos[1:]
@@ -93,7 +92,7 @@ func selector(keep, withAttr bool) FilterFunc {
 				n := Str(a.Pos[0])
 				t, ok := st.Env.Tests[n]
 				if !ok {
-					return nil, &Error{Kind: "TemplateRuntimeError", Msg: fmt.Sprintf("No test named '%s'.", n)}
+					return nil, newErr("TemplateRuntimeError", "No test named '%s'.", n)
 				}
 				test = t
 				rest.Pos = a.Pos[1:]

@@ -5,7 +5,12 @@ import (
 	"strings"
 )
 
+// minmax is min (want < 0) and max (want > 0).
 func minmax(want int) FilterFunc {
+	op := "<"
+	if want > 0 {
+		op = ">"
+	}
 	return func(st *State, v Value, a Args) (Value, error) {
 		b, err := a.Bind("min", "case_sensitive?", "attribute?")
 		if err != nil {
@@ -36,7 +41,7 @@ func minmax(want int) FilterFunc {
 			if err != nil {
 				return nil, err
 			}
-			c, err := Compare("<", k, bk)
+			c, err := Compare(op, k, bk)
 			if err != nil {
 				return nil, err
 			}
@@ -87,8 +92,8 @@ func filterFirst(st *State, v Value, a Args) (Value, error) {
 }
 
 func filterLast(st *State, v Value, a Args) (Value, error) {
-	if g, ok := v.(*Gen); ok {
-		return nil, TypeErr("'%s' object is not reversible", TypeName(g))
+	if _, gen := v.(*Gen); gen || !iterable(v) {
+		return nil, TypeErr("'%s' object is not reversible", TypeName(v))
 	}
 	it, err := Iter(v)
 	if err != nil {
@@ -118,7 +123,7 @@ func filterReverse(_ *State, v Value, a Args) (Value, error) {
 	}
 	it, err := Iter(v)
 	if err != nil {
-		return nil, &Error{Kind: "FilterArgumentError", Msg: "argument must be iterable"}
+		return nil, newErr("FilterArgumentError", "argument must be iterable")
 	}
 	out := make([]Value, len(it))
 	for i, e := range it {

@@ -1,7 +1,6 @@
 package jinja
 
 import (
-	"fmt"
 	"strings"
 )
 
@@ -70,7 +69,7 @@ func filterDictsort(st *State, v Value, a Args) (Value, error) {
 	}
 	d, ok := v.(*Dict)
 	if !ok {
-		return nil, &Error{Kind: "AttributeError", Msg: fmt.Sprintf("'%s' object has no attribute 'items'", TypeName(v))}
+		return nil, noAttribute(v, "items")
 	}
 	pos := 0
 	if Str(b.Or("by", "key")) == "value" {

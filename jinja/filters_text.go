@@ -57,8 +57,13 @@ func filterFormat(_ *State, v Value, a Args) (Value, error) {
 
 func filterIndent(v Value, b Bound) (Value, error) {
 	if _, ok := v.(string); !ok {
-		_, err := BinOp("+", v, "\n")
-		return nil, err
+		if _, ok := v.(*List); ok { // list += str is no error in Python
+			return nil, noAttribute(v, "splitlines")
+		}
+		if u, ok := v.(*Undefined); ok {
+			return nil, u.Err()
+		}
+		return nil, binErr("+=", v, "\n")
 	}
 	ind, ok := b.Get("width").(string)
 	if !ok {
@@ -138,7 +143,7 @@ func filterUrlencode(_ *State, v Value, a Args) (Value, error) {
 	for _, p := range pairs {
 		kv, err := Iter(p)
 		if err != nil || len(kv) != 2 {
-			return nil, ValueErr("urlencode needs pairs")
+			return nil, ValueErr("not enough values to unpack (expected 2, got %d)", len(kv))
 		}
 		q := func(x Value) string { return strings.ReplaceAll(quoteURL(Str(x), ""), "%20", "+") }
 		out = append(out, q(kv[0])+"="+q(kv[1]))
@@ -149,7 +154,7 @@ func filterUrlencode(_ *State, v Value, a Args) (Value, error) {
 func filterXmlattr(_ *State, v Value, a Args) (Value, error) {
 	d, ok := v.(*Dict)
 	if !ok {
-		return nil, TypeErr("xmlattr needs a mapping")
+		return nil, noAttribute(v, "items")
 	}
 	var out []string
 	d.Each(func(k, x Value) {

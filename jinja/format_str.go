@@ -1,7 +1,6 @@
 package jinja
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 )
@@ -101,7 +100,7 @@ func formatField(st *State, f string, a Args, auto *int) (Value, error) {
 	}
 	if n, err := strconv.Atoi(head); err == nil {
 		if n >= len(a.Pos) {
-			return nil, &Error{Kind: "IndexError", Msg: fmt.Sprintf("Replacement index %d out of range for positional args tuple", n)}
+			return nil, newErr("IndexError", "Replacement index %d out of range for positional args tuple", n)
 		}
 		v = a.Pos[n]
 	} else {

@@ -1,7 +1,5 @@
 package jinja
 
-import "fmt"
-
 var builtinGlobals map[string]Value
 
 func init() {
@@ -33,7 +31,7 @@ func init() {
 				return nil, ValueErr("range() arg 3 must not be zero")
 			}
 			if st.Env.MaxRange > 0 && r.Len() > st.Env.MaxRange {
-				return nil, &Error{Kind: "OverflowError", Msg: fmt.Sprintf("Range too big. The sandbox blocks ranges larger than MAX_RANGE (%d).", st.Env.MaxRange)}
+				return nil, newErr("OverflowError", "Range too big. The sandbox blocks ranges larger than MAX_RANGE (%d).", st.Env.MaxRange)
 			}
 			return r, nil
 		}),

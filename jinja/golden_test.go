@@ -21,19 +21,28 @@ type goldenCase struct {
 }
 
 // goldenKnown lists the cases whose answer is wrong on purpose, each with the reason.
-var goldenKnown = map[string]string{}
+var goldenKnown = map[string]string{
+	"x4":     "Jinja prints its internal marker for the variable of a loop that has ended; here a macro keeps the value",
+	"f12260": "Jinja folds a filter over an impossible slice of a constant at compile time; here it is the TypeError",
+}
+
+// goldenMessage lists the errors that are right but worded for another cause.
+var goldenMessage = map[string]string{
+	"f9110":  "Markup, which tojson gives in Jinja, is a str here",
+	"f11500": "the folding of f12260",
+	"f17110": "sorting compares in another order, so another pair fails first",
+}
 
 func TestGolden(t *testing.T) {
 	for _, c := range []struct {
 		file string
 		n    int
-	}{{"cases.json", 142}, {"atoms.json", 368}, {"extra.json", 40}, {"fuzz.json", 2000}} {
+	}{{"cases.json", 142}, {"atoms.json", 368}, {"extra.json", 38}, {"fuzz.json", 2000}} {
 		t.Run(c.file, func(t *testing.T) {
 			cases := readGolden(t, c.file)
 			if len(cases) != c.n {
 				t.Errorf("%d cases, want %d", len(cases), c.n)
 			}
-			msgs := 0
 			for _, g := range cases {
 				got, err := renderGolden(g)
 				if why, ok := goldenKnown[g.ID]; ok {
@@ -50,20 +59,34 @@ func TestGolden(t *testing.T) {
 				case !g.OK && err == nil:
 					t.Errorf("%s: %q: got %q, want error %s", g.ID, g.Template, got, g.Expect)
 				}
-				var e *Error
-				if !g.OK && errors.As(err, &e) {
-					if e.Line == 0 {
-						t.Errorf("%s: %q: error without a line: %v", g.ID, g.Template, e)
-					}
-					if e.Kind+": "+e.Msg == g.Expect {
-						msgs++
-					} else if testing.Verbose() {
-						t.Logf("%s: %q: got %s: %s, want %s", g.ID, g.Template, e.Kind, e.Msg, g.Expect)
-					}
+				if !g.OK {
+					checkGoldenError(t, g, err)
 				}
 			}
-			t.Logf("%d messages equal to Python's", msgs)
 		})
+	}
+}
+
+// checkGoldenError wants Python's kind and message; syntax errors have the line too.
+func checkGoldenError(t *testing.T, g goldenCase, err error) {
+	t.Helper()
+	var e *Error
+	if !errors.As(err, &e) {
+		t.Errorf("%s: %q: %T %v, want *Error", g.ID, g.Template, err, err)
+		return
+	}
+	if e.Line == 0 || e.Col == 0 {
+		t.Errorf("%s: %q: error without a position: %v", g.ID, g.Template, e)
+	}
+	if _, ok := goldenMessage[g.ID]; ok {
+		return
+	}
+	want, line, ok := strings.Cut(g.Expect, " (line ")
+	if got := e.Kind + ": " + e.Msg; got != want {
+		t.Errorf("%s: %q: got %s, want %s", g.ID, g.Template, got, want)
+	}
+	if n := fmt.Sprintf("%d)", e.Line); ok && n != line {
+		t.Errorf("%s: %q: line %s want %s", g.ID, g.Template, n, line)
 	}
 }
 

@@ -95,7 +95,7 @@ func dictPopitem(_ *State, self Value, a Args) (Value, error) {
 	d := self.(*Dict)
 	k := d.Keys()
 	if len(k) == 0 {
-		return nil, &Error{Kind: "KeyError", Msg: "'popitem(): dictionary is empty'"}
+		return nil, newErr("KeyError", "'popitem(): dictionary is empty'")
 	}
 	last := k[len(k)-1]
 	v, _ := d.Del(last)

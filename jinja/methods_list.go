@@ -105,7 +105,7 @@ func listPop(_ *State, self Value, a Args) (Value, error) {
 		return nil, TypeErr("pop expected at most 1 argument, got %d", len(a.Pos))
 	}
 	if len(l.Items) == 0 {
-		return nil, &Error{Kind: "IndexError", Msg: "pop from empty list"}
+		return nil, newErr("IndexError", "pop from empty list")
 	}
 	i := int64(len(l.Items) - 1)
 	if len(a.Pos) > 0 {
@@ -115,7 +115,7 @@ func listPop(_ *State, self Value, a Args) (Value, error) {
 		}
 	}
 	if i < 0 || i >= int64(len(l.Items)) {
-		return nil, &Error{Kind: "IndexError", Msg: "pop index out of range"}
+		return nil, newErr("IndexError", "pop index out of range")
 	}
 	v := l.Items[i]
 	l.Items = append(l.Items[:i:i], l.Items[i+1:]...)

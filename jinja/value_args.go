@@ -14,17 +14,19 @@ type Args struct {
 	Kw  []KwArg
 }
 
-// Bind maps positional and keyword arguments to names; "x?" marks an optional one.
-// Missing optionals are absent: use Has.
+// Bound is a call's arguments by parameter name.
 type Bound struct {
 	m    map[string]Value
 	Rest []Value
 }
 
+// Get gives an argument; nil if it is absent.
 func (b Bound) Get(n string) Value { return b.m[n] }
 
+// Has tells whether the argument was given.
 func (b Bound) Has(n string) bool { _, ok := b.m[n]; return ok }
 
+// Or gives an argument, or d if it is absent.
 func (b Bound) Or(n string, d Value) Value {
 	if v, ok := b.m[n]; ok {
 		return v
@@ -32,6 +34,8 @@ func (b Bound) Or(n string, d Value) Value {
 	return d
 }
 
+// Bind maps positional and keyword arguments to names; "x?" marks an optional one.
+// Missing optionals are absent: use Has.
 func (a Args) Bind(fname string, names ...string) (Bound, error) {
 	b := Bound{m: make(map[string]Value, len(names))}
 	if len(a.Pos) > len(names) {

@@ -2,31 +2,46 @@ package jinja
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/big"
+	"reflect"
+	"slices"
 	"strings"
 )
 
+// dictEntry is one entry; deleted ones stay as holes until compact.
 type dictEntry struct {
 	k, v Value
 	live bool
 }
 
+// Dict is a Python dict: ordered by insertion, shared by reference.
 type Dict struct {
 	ents []dictEntry
 	idx  map[any]int
 	n    int
 }
 
+// NewDict makes an empty dict.
 func NewDict() *Dict { return &Dict{idx: map[any]int{}} }
 
-type tupleKey string
+// The Go map keys of values that are not their own key.
+type (
+	tupleKey string
+	noneKey  struct{}
+	undefKey struct{}
+)
 
-type noneKey struct{}
-
-type undefKey struct{}
-
+// hashKey gives the Go map key that values equal in Python share: 1, 1.0 and True are
+// one key, and all undefined values are one.
 func hashKey(v Value) (any, error) {
+	var w walk
+	return w.hash(v, 0)
+}
+
+func (w *walk) hash(v Value, depth int) (any, error) {
+	w.step(depth)
 	switch x := v.(type) {
 	case nil:
 		return noneKey{}, nil
@@ -49,25 +64,36 @@ func hashKey(v Value) (any, error) {
 	case *Tuple:
 		var sb strings.Builder
 		for _, e := range x.Items {
-			k, err := hashKey(e)
+			k, err := w.hash(e, depth+1)
 			if err != nil {
 				return nil, err
 			}
-			fmt.Fprintf(&sb, "%T:%v\x00", k, k)
+			s := fmt.Sprintf("%T:%v", k, k)
+			fmt.Fprintf(&sb, "%d:%s", len(s), s) // with its length, or ('a', 'b') could be ('a...b',)
+			if sb.Len() > maxText {
+				exceed("tuple is too large for a dict key")
+			}
 		}
 		return tupleKey(sb.String()), nil
 	case interface{ PyHash() string }:
 		return tupleKey(x.PyHash()), nil
 	case *Undefined:
 		return undefKey{}, nil
+	}
+	switch v.(type) {
 	case *List, *Dict, *Set:
+		return nil, TypeErr("unhashable type: '%s'", TypeName(v))
+	}
+	if !reflect.TypeOf(v).Comparable() {
 		return nil, TypeErr("unhashable type: '%s'", TypeName(v))
 	}
 	return v, nil
 }
 
+// Len is the number of entries.
 func (d *Dict) Len() int { return d.n }
 
+// Get looks k up; a value that cannot be a key is in no dict.
 func (d *Dict) Get(k Value) (Value, bool) {
 	h, err := hashKey(k)
 	if err != nil {
@@ -79,6 +105,7 @@ func (d *Dict) Get(k Value) (Value, bool) {
 	return nil, false
 }
 
+// GetStr looks a string key up.
 func (d *Dict) GetStr(k string) (Value, bool) {
 	if i, ok := d.idx[k]; ok {
 		return d.ents[i].v, true
@@ -86,6 +113,18 @@ func (d *Dict) GetStr(k string) (Value, bool) {
 	return nil, false
 }
 
+// setStr is Set for a string, which cannot fail.
+func (d *Dict) setStr(k string, v Value) {
+	if i, ok := d.idx[k]; ok {
+		d.ents[i].v = v
+		return
+	}
+	d.idx[k] = len(d.ents)
+	d.ents = append(d.ents, dictEntry{k, v, true})
+	d.n++
+}
+
+// Set adds or replaces an entry; the only error is an unhashable key.
 func (d *Dict) Set(k, v Value) error {
 	h, err := hashKey(k)
 	if err != nil {
@@ -101,6 +140,7 @@ func (d *Dict) Set(k, v Value) error {
 	return nil
 }
 
+// Del removes an entry and gives its value.
 func (d *Dict) Del(k Value) (Value, bool) {
 	h, err := hashKey(k)
 	if err != nil {
@@ -122,16 +162,20 @@ func (d *Dict) Del(k Value) (Value, bool) {
 
 func (d *Dict) compact() {
 	ne := make([]dictEntry, 0, d.n)
-	for _, e := range d.ents {
+	at := make([]int, len(d.ents))
+	for i, e := range d.ents {
 		if e.live {
-			h, _ := hashKey(e.k)
-			d.idx[h] = len(ne)
+			at[i] = len(ne)
 			ne = append(ne, e)
 		}
+	}
+	for h, i := range d.idx {
+		d.idx[h] = at[i]
 	}
 	d.ents = ne
 }
 
+// Keys lists the keys in order.
 func (d *Dict) Keys() []Value {
 	out := make([]Value, 0, d.n)
 	for _, e := range d.ents {
@@ -142,6 +186,7 @@ func (d *Dict) Keys() []Value {
 	return out
 }
 
+// Each calls f for every entry in order.
 func (d *Dict) Each(f func(k, v Value)) {
 	for _, e := range d.ents {
 		if e.live {
@@ -150,9 +195,10 @@ func (d *Dict) Each(f func(k, v Value)) {
 	}
 }
 
+// Copy is a shallow copy.
 func (d *Dict) Copy() *Dict {
-	n := NewDict()
-	d.Each(func(k, v Value) { n.Set(k, v) })
+	n := &Dict{idx: maps.Clone(d.idx), ents: slices.Clone(d.ents), n: d.n}
+	n.compact()
 	return n
 }
 
@@ -162,6 +208,7 @@ type DictView struct {
 	Kind string
 }
 
+// Items lists what the view shows now.
 func (v *DictView) Items() []Value {
 	out := make([]Value, 0, v.D.n)
 	v.D.Each(func(k, x Value) {

@@ -1,5 +1,10 @@
 package jinja
 
+import (
+	"maps"
+	"slices"
+)
+
 // FromGo converts plain Go data (as decoded from JSON or YAML) to template values.
 func FromGo(v any) Value {
 	switch x := v.(type) {
@@ -24,18 +29,15 @@ func FromGo(v any) Value {
 	case [][2]any: // ordered dict
 		d := NewDict()
 		for _, e := range x {
-			d.Set(FromGo(e[0]), FromGo(e[1]))
+			if err := d.Set(FromGo(e[0]), FromGo(e[1])); err != nil {
+				d.setStr(Str(FromGo(e[0])), FromGo(e[1])) // a YAML sequence as a key
+			}
 		}
 		return d
 	case map[string]any:
 		d := NewDict()
-		keys := make([]string, 0, len(x))
-		for k := range x {
-			keys = append(keys, k)
-		}
-		sortStrings(keys)
-		for _, k := range keys {
-			d.Set(k, FromGo(x[k]))
+		for _, k := range slices.Sorted(maps.Keys(x)) {
+			d.setStr(k, FromGo(x[k]))
 		}
 		return d
 	}

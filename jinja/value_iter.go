@@ -5,6 +5,8 @@ import (
 	"unicode/utf8"
 )
 
+// Iter gives the items of a loop over v; a generator is used up by it. The slice of a
+// list is the list's own: copy it to keep it.
 func Iter(v Value) ([]Value, error) {
 	switch x := v.(type) {
 	case *List:
@@ -40,6 +42,7 @@ func Iter(v Value) ([]Value, error) {
 	return nil, TypeErr("'%s' object is not iterable", TypeName(v))
 }
 
+// Len is Python's len().
 func Len(v Value) (int, error) {
 	switch x := v.(type) {
 	case *List:
@@ -64,14 +67,21 @@ func Len(v Value) (int, error) {
 	return 0, TypeErr("object of type '%s' has no len()", TypeName(v))
 }
 
+// iterable tells whether Iter would work, without using up a generator.
+func iterable(v Value) bool {
+	switch v.(type) {
+	case *List, *Tuple, *Dict, *Set, *DictView, *Gen, string, *Range, *Undefined, Iterabler:
+		return true
+	}
+	return false
+}
+
+// Contains is Python's "v in c".
 func Contains(c, v Value) (bool, error) {
 	switch x := c.(type) {
 	case string:
 		s, ok := v.(string)
 		if !ok {
-			if u, isU := v.(*Undefined); isU {
-				return false, TypeErr("'in <string>' requires string as left operand, not %s", TypeName(u))
-			}
 			return false, TypeErr("'in <string>' requires string as left operand, not %s", TypeName(v))
 		}
 		return strings.Contains(x, s), nil
@@ -91,6 +101,12 @@ func Contains(c, v Value) (bool, error) {
 		}
 	case *Undefined:
 		return false, nil
+	case *Range:
+		i, ok := asInt(v)
+		if !ok {
+			break
+		}
+		return x.Len() > 0 && (i-x.Start)%x.Step == 0 && (i-x.Start)/x.Step >= 0 && (i-x.Start)/x.Step < x.Len(), nil
 	}
 	it, err := Iter(c)
 	if err != nil {

@@ -3,8 +3,6 @@ package jinja
 import (
 	"math"
 	"math/big"
-	"strconv"
-	"strings"
 )
 
 func asInt(v Value) (int64, bool) {
@@ -30,6 +28,7 @@ func asBig(v Value) (*big.Int, bool) {
 	return nil, false
 }
 
+// normBig keeps integers that fit as int64, so that equal integers have one type.
 func normBig(b *big.Int) Value {
 	if b.IsInt64() {
 		return b.Int64()
@@ -59,211 +58,175 @@ func isNum(v Value) bool {
 	return false
 }
 
+func unary(op string, v Value) (Value, error) {
+	if u, ok := v.(*Undefined); ok {
+		return nil, u.Err()
+	}
+	if !isNum(v) {
+		return nil, TypeErr("bad operand type for unary %s: '%s'", op, TypeName(v))
+	}
+	if op == "+" {
+		if i, ok := asInt(v); ok {
+			return i, nil
+		}
+		return v, nil
+	}
+	if x, ok := v.(float64); ok {
+		return -x, nil
+	}
+	return numOp("-", int64(0), v)
+}
+
+// numOp is arithmetic on numbers: Python's floor division and modulo, integers of any size.
 func numOp(op string, a, b Value) (Value, error) {
 	_, fa := a.(float64)
 	_, fb := b.(float64)
-	if fa || fb || op == "/" {
+	if fa || fb {
 		x, _ := asFloat(a)
 		y, _ := asFloat(b)
-		switch op {
-		case "+":
-			return x + y, nil
-		case "-":
-			return x - y, nil
-		case "*":
-			return x * y, nil
-		case "/":
-			if y == 0 {
-				if fa || fb {
-					return nil, &Error{Kind: "ZeroDivisionError", Msg: "float division by zero"}
-				}
-				return nil, &Error{Kind: "ZeroDivisionError", Msg: "division by zero"}
-			}
-			return x / y, nil
-		case "//":
-			if y == 0 {
-				return nil, &Error{Kind: "ZeroDivisionError", Msg: "float floor division by zero"}
-			}
-			return math.Floor(x / y), nil
-		case "%":
-			if y == 0 {
-				return nil, &Error{Kind: "ZeroDivisionError", Msg: "float modulo"}
-			}
-			m := math.Mod(x, y)
-			if m != 0 && (m < 0) != (y < 0) {
-				m += y
-			}
-			return m, nil
-		case "**":
-			return math.Pow(x, y), nil
+		if math.IsInf(x, 0) && !fa || math.IsInf(y, 0) && !fb {
+			return nil, newErr("OverflowError", "int too large to convert to float")
 		}
-		return nil, binErr(op, a, b)
+		return floatOp(op, x, y)
 	}
 	x, ok1 := asInt(a)
 	y, ok2 := asInt(b)
 	if ok1 && ok2 {
-		switch op {
-		case "+":
-			if r := x + y; (r > x) == (y > 0) {
-				return r, nil
-			}
-		case "-":
-			if r := x - y; (r < x) == (y > 0) {
-				return r, nil
-			}
-		case "*":
-			if x == 0 || y == 0 {
-				return int64(0), nil
-			}
-			if r := x * y; r/y == x && !(x == -1 && y == math.MinInt64) && !(y == -1 && x == math.MinInt64) {
-				return r, nil
-			}
-		case "//":
-			if y == 0 {
-				return nil, &Error{Kind: "ZeroDivisionError", Msg: "integer division or modulo by zero"}
-			}
-			q := x / y
-			if x%y != 0 && (x < 0) != (y < 0) {
-				q--
-			}
-			return q, nil
-		case "%":
-			if y == 0 {
-				return nil, &Error{Kind: "ZeroDivisionError", Msg: "integer modulo by zero"}
-			}
-			m := x % y
-			if m != 0 && (m < 0) != (y < 0) {
-				m += y
-			}
-			return m, nil
+		if v, ok := intOp(op, x, y); ok {
+			return v, nil
 		}
 	}
 	p, _ := asBig(a)
 	q, _ := asBig(b)
+	return bigOp(op, p, q)
+}
+
+func floatOp(op string, x, y float64) (Value, error) {
+	zero := map[string]string{"/": "float division by zero", "//": "float floor division by zero", "%": "float modulo"}[op]
+	if y == 0 && zero != "" {
+		return nil, newErr("ZeroDivisionError", "%s", zero)
+	}
+	switch op {
+	case "+":
+		return x + y, nil
+	case "-":
+		return x - y, nil
+	case "*":
+		return x * y, nil
+	case "/":
+		return x / y, nil
+	case "//":
+		return math.Floor(x / y), nil
+	case "%":
+		m := math.Mod(x, y)
+		if m != 0 && (m < 0) != (y < 0) {
+			m += y
+		}
+		return m, nil
+	}
+	return floatPow(x, y)
+}
+
+func floatPow(x, y float64) (Value, error) {
+	r := math.Pow(x, y)
+	switch {
+	case x == 0 && y < 0:
+		return nil, newErr("ZeroDivisionError", "0.0 cannot be raised to a negative power")
+	case math.IsInf(r, 0) && !math.IsInf(x, 0) && !math.IsInf(y, 0):
+		return nil, newErr("OverflowError", "(34, 'Numerical result out of range')")
+	case math.IsNaN(r) && !math.IsNaN(x) && !math.IsNaN(y):
+		return nil, TypeErr("complex numbers are not supported")
+	}
+	return r, nil
+}
+
+// intOp does what fits into an int64; bigOp has the rest, and the errors.
+func intOp(op string, x, y int64) (Value, bool) {
+	switch op {
+	case "+":
+		r := x + y
+		return r, (r > x) == (y > 0)
+	case "-":
+		r := x - y
+		return r, (r < x) == (y > 0)
+	case "*":
+		if x == 0 || y == 0 {
+			return int64(0), true
+		}
+		r := x * y
+		return r, r/y == x && !(x == -1 && y == math.MinInt64) && !(y == -1 && x == math.MinInt64)
+	case "//", "%":
+		if y == 0 || y == -1 { // MinInt64 // -1 does not fit
+			return nil, false
+		}
+		q, m := x/y, x%y
+		if m != 0 && (m < 0) != (y < 0) {
+			q--
+			m += y
+		}
+		if op == "%" {
+			return m, true
+		}
+		return q, true
+	}
+	return nil, false
+}
+
+func bigOp(op string, p, q *big.Int) (Value, error) {
 	r := new(big.Int)
 	switch op {
 	case "+":
-		return normBig(r.Add(p, q)), nil
+		r.Add(p, q)
 	case "-":
-		return normBig(r.Sub(p, q)), nil
+		r.Sub(p, q)
 	case "*":
-		return normBig(r.Mul(p, q)), nil
+		r.Mul(p, q)
+	case "/":
+		if q.Sign() == 0 {
+			return nil, newErr("ZeroDivisionError", "division by zero")
+		}
+		f, _ := new(big.Rat).SetFrac(p, q).Float64()
+		if math.IsInf(f, 0) {
+			return nil, newErr("OverflowError", "integer division result too large for a float")
+		}
+		return f, nil
 	case "//", "%":
 		if q.Sign() == 0 {
-			return nil, &Error{Kind: "ZeroDivisionError", Msg: "integer division or modulo by zero"}
+			if op == "%" {
+				return nil, newErr("ZeroDivisionError", "integer modulo by zero")
+			}
+			return nil, newErr("ZeroDivisionError", "integer division or modulo by zero")
 		}
 		m := new(big.Int)
-		r.DivMod(p, q, m) // Euclidean
+		r.DivMod(p, q, m) // m >= 0; Python gives it the divisor's sign
 		if m.Sign() != 0 && q.Sign() < 0 {
-			r.Add(r, big.NewInt(-1))
+			r.Sub(r, big.NewInt(1))
 			m.Add(m, q)
 		}
-		if op == "//" {
-			return normBig(r), nil
+		if op == "%" {
+			r = m
 		}
-		return normBig(m), nil
 	case "**":
-		if q.Sign() < 0 {
-			x, _ := asFloat(a)
-			y, _ := asFloat(b)
-			if x == 0 {
-				return nil, &Error{Kind: "ZeroDivisionError", Msg: "0.0 cannot be raised to a negative power"}
-			}
-			return math.Pow(x, y), nil
-		}
-		if int64(p.BitLen())*q.Int64() > 1<<20 || !q.IsInt64() {
-			return nil, &Error{Kind: "OverflowError", Msg: "exponent too large"}
-		}
-		return normBig(r.Exp(p, q, nil)), nil
+		return bigPow(p, q)
 	}
-	return nil, binErr(op, a, b)
+	return normBig(r), checkBits(r)
 }
 
-func toInt(v Value, def Value, base int) Value {
-	switch x := v.(type) {
-	case string:
-		s := strings.TrimFunc(x, pySpace)
-		t := strings.ToLower(strings.ReplaceAll(s, "_", ""))
-		neg := strings.HasPrefix(t, "-")
-		t = strings.TrimLeft(t, "+-")
-		switch base {
-		case 16:
-			t = strings.TrimPrefix(t, "0x")
-		case 8:
-			t = strings.TrimPrefix(t, "0o")
-		case 2:
-			t = strings.TrimPrefix(t, "0b")
-		}
-		if b, ok := new(big.Int).SetString(t, base); ok && t != "" {
-			if neg {
-				b.Neg(b)
-			}
-			return normBig(b)
-		}
-		f, ok := parsePyFloat(s)
-		if !ok || math.IsInf(f, 0) || math.IsNaN(f) {
-			return def
-		}
-		return floatToInt(f)
-	case float64:
-		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return def
-		}
-		return floatToInt(x)
-	case *big.Int:
-		return x
-	case interface{ PyInt() Value }:
-		return x.PyInt()
+func bigPow(p, q *big.Int) (Value, error) {
+	if q.Sign() < 0 {
+		x, _ := asFloat(p)
+		y, _ := asFloat(q)
+		return floatPow(x, y)
 	}
-	if i, ok := asInt(v); ok {
-		return i
+	if p.BitLen() > 1 && (q.BitLen() > 20 || int64(p.BitLen())*q.Int64() > maxBits) {
+		return nil, newErr("OverflowError", "exponent too large")
 	}
-	return def
-}
-
-func floatToInt(f float64) Value {
-	f = math.Trunc(f)
-	if math.Abs(f) < 1<<62 {
-		return int64(f)
-	}
-	b, _ := new(big.Float).SetFloat64(f).Int(nil)
-	return normBig(b)
-}
-
-func parsePyFloat(s string) (float64, bool) {
-	t := strings.TrimFunc(strings.ReplaceAll(s, "_", ""), pySpace)
-	if strings.ContainsAny(t, "xXpP") {
-		return 0, false
-	}
-	f, err := strconv.ParseFloat(t, 64)
-	return f, err == nil
-}
-
-// Round is Python's round().
-func Round(v Value, prec int64) (Value, error) {
-	if i, ok := asInt(v); ok {
-		if prec >= 0 {
-			return i, nil
+	if p.BitLen() <= 1 { // -1, 0, 1: only whether the exponent is zero or odd matters
+		e := int64(q.Bit(0))
+		if q.Sign() > 0 && e == 0 {
+			e = 2
 		}
-		p := int64(math.Pow10(int(-prec)))
-		q, r := i/p, i%p
-		if r < 0 {
-			r += p
-			q--
-		}
-		if 2*r > p || 2*r == p && q%2 != 0 {
-			q++
-		}
-		return q * p, nil
+		q = big.NewInt(e)
 	}
-	f, ok := asFloat(v)
-	if !ok {
-		return nil, TypeErr("type %s doesn't define __round__ method", TypeName(v))
-	}
-	if prec < 0 {
-		p := math.Pow10(int(-prec))
-		return math.RoundToEven(f/p) * p, nil
-	}
-	r, _ := strconv.ParseFloat(strconv.FormatFloat(f, 'f', int(prec), 64), 64)
-	return r, nil
+	return normBig(new(big.Int).Exp(p, q, nil)), nil
 }

@@ -3,6 +3,7 @@ package jinja
 // Set keeps insertion order (Python's order is by hash; templates should sort).
 type Set struct{ D *Dict }
 
+// NewSet makes a set; the only error is an unhashable item.
 func NewSet(items []Value) (*Set, error) {
 	s := &Set{NewDict()}
 	for _, i := range items {
@@ -11,6 +12,15 @@ func NewSet(items []Value) (*Set, error) {
 		}
 	}
 	return s, nil
+}
+
+func (s *Set) subsetOf(o *Set) bool {
+	for h := range s.D.idx {
+		if _, ok := o.D.idx[h]; !ok {
+			return false
+		}
+	}
+	return true
 }
 
 // Gen is a single-pass generator (what map, select, ... return).
@@ -22,8 +32,10 @@ type Gen struct {
 	name  string
 }
 
+// NewGen makes a generator of items that are there already; name is for its repr.
 func NewGen(name string, items []Value) *Gen { return &Gen{items: items, name: name} }
 
+// LazyGen makes a generator whose items src computes on first use.
 func LazyGen(name string, src func() ([]Value, error)) *Gen {
 	return &Gen{src: src, name: name}
 }
@@ -39,6 +51,7 @@ func (g *Gen) load() error {
 	return err
 }
 
+// drain gives what is left.
 func (g *Gen) drain() ([]Value, error) {
 	if err := g.load(); err != nil {
 		return nil, err
