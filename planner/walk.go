@@ -65,7 +65,7 @@ func (w *walker) visit(n obj) output {
 		return w.limit(n, kids[0], typ == "TOP_N")
 	}
 	out := output{from: w.trace(typ, n, kids)} // everything else ends the chain
-	if len(kids) == 1 && !w.rules.guards(guardChain) {
+	if len(kids) == 1 && !w.rules.guards(guardChain) && typ != "AGGREGATE_AND_GROUP_BY" {
 		out.scan, out.cols = kids[0].scan, kids[0].cols
 	}
 	return out

@@ -1,0 +1,326 @@
+package planner
+
+import (
+	"fmt"
+	"math/rand"
+	"strings"
+)
+
+// generator makes random queries over relations that all have the columns of
+// fuzzColumns. Where DuckDB leaves a choice (ties of an order), the queries leave none.
+type generator struct {
+	r      *rand.Rand
+	tables []string // full names in SQL
+	seq    int
+	// prefer makes one kind of query frequent: a guard's name.
+	prefer guard
+}
+
+var fuzzColumns = []string{"id:BIGINT", "k:BIGINT", "n:INTEGER", "s:VARCHAR", "dec:DECIMAL(9,2)", "f:DOUBLE", "ts:TIMESTAMP", "tz:TIMESTAMPTZ",
+	"d:DATE", "b:BOOLEAN", "u:UBIGINT"}
+
+const fuzzNames = "id, k, n, s, dec, f, ts, tz, d, b, u"
+
+func (g *generator) pick(a ...string) string { return a[g.r.Intn(len(a))] }
+func (g *generator) chance(percent int) bool { return g.r.Intn(100) < percent }
+func (g *generator) alias() string           { g.seq++; return fmt.Sprintf("t%d", g.seq) }
+func (g *generator) table() string           { return g.pick(g.tables...) }
+
+func (g *generator) constant(c string) string {
+	if g.chance(3) {
+		return "NULL"
+	}
+	switch c {
+	case "id":
+		return fmt.Sprint(g.r.Intn(40))
+	case "k":
+		return fmt.Sprint(g.r.Intn(9))
+	case "n":
+		return g.pick("-3", "-1", "0", "1", "2", "3", "4", "2.5", "1e0", "'2'")
+	case "u":
+		return g.pick("0", "1", "2", "18446744073709551615", "3.0")
+	case "s":
+		return g.pick("''", "'a'", "'A'", "'ab'", "'b%'", "'b_'", "'é'", "'it''s'", "'a '", "'zz'")
+	case "dec":
+		return g.pick("0", "1.5", "-2.25", "3.333", "10", "1e0", "2.50")
+	case "f":
+		return g.pick("0", "1.5", "-0.0", "'nan'::double", "'inf'::double", "'-inf'::double", "1e10", "2")
+	case "ts":
+		return g.pick("TIMESTAMP '2024-01-01'", "TIMESTAMP '2024-01-02 12:00:00'", "DATE '2024-01-03'", "'2024-01-02'", "TIMESTAMP '2024-01-02 00:00:00.000001'")
+	case "tz":
+		return g.pick("TIMESTAMPTZ '2024-01-01 00:00:00+00'", "TIMESTAMPTZ '2024-01-02 12:00:00+02'", "'2024-01-03 00:00:00+00'", "DATE '2024-01-02'")
+	case "d":
+		return g.pick("DATE '2024-01-01'", "'2024-01-02'", "TIMESTAMP '2024-01-02 10:00:00'", "DATE '2024-01-04'")
+	}
+	return g.pick("true", "false")
+}
+
+// column picks a column, bare and qualified by one of the aliases.
+func (g *generator) column(al []string) (string, string) {
+	c, _, _ := strings.Cut(fuzzColumns[g.r.Intn(len(fuzzColumns))], ":")
+	return c, al[g.r.Intn(len(al))] + "." + c
+}
+
+func (g *generator) atom(al []string) string {
+	c, q := g.column(al)
+	a := al[g.r.Intn(len(al))]
+	op := g.pick("=", "<>", "<", "<=", ">", ">=")
+	kind := g.r.Intn(26)
+	switch {
+	case g.prefer == guardNulls && g.chance(60):
+		kind = 6
+	case g.prefer == guardDistinct && g.chance(60):
+		kind = 17
+	case g.prefer == guardOr && g.chance(40):
+		kind = 9
+	}
+	switch kind {
+	case 0:
+		return q + g.pick(" IS NULL", " IS NOT NULL")
+	case 1, 2:
+		return q + g.pick(" IN (", " NOT IN (") + g.constant(c) + ", " + g.constant(c) + ", " + g.constant(c) + ")"
+	case 3:
+		return q + " BETWEEN " + g.constant(c) + " AND " + g.constant(c)
+	case 4:
+		return a + ".s " + g.pick("LIKE", "NOT LIKE", "ILIKE") + " " + g.pick("'a%'", "'%a'", "'%b%'", "'a_'", "'%'", "''", "'b\\%'", "'A%'", "'_'")
+	case 5:
+		return q + g.pick(" IS DISTINCT FROM ", " IS NOT DISTINCT FROM ") + g.constant(c)
+	case 6:
+		return "coalesce(" + q + ", " + g.constant(c) + ") " + op + " " + g.constant(c)
+	case 7:
+		return g.pick(a+".ts::date = DATE '2024-01-02'", "date_trunc('day', "+a+".ts) = TIMESTAMP '2024-01-02'", "year("+a+".ts) = 2024",
+			a+".d + INTERVAL 1 DAY > TIMESTAMP '2024-01-02'", a+".d - 1 >= DATE '2024-01-01'", a+".ts >= "+a+".d", a+".tz::date = DATE '2024-01-02'")
+	case 8:
+		return g.pick(a+".n + 1 > 2", a+".n * 2 = 4", "5 - "+a+".n > 3", a+".n / 2 > 0.5", a+".n % 2 = 1", "abs("+a+".n) = 2", a+".dec + 1 > 2.5",
+			"-"+a+".n > 1", a+".k::varchar = '3'", a+".n::double > 1.5", a+".id::integer < 20")
+	case 9:
+		return g.pick("length("+a+".s) > 1", "upper("+a+".s) = 'A'", "starts_with("+a+".s, 'a')", "contains("+a+".s, 'b')", a+".s || 'x' = 'ax'",
+			"regexp_matches("+a+".s, '^a')", "suffix("+a+".s, 'b')", a+".s SIMILAR TO 'a.*'")
+	case 10:
+		return g.pick(a+".b", "NOT "+a+".b", a+".b = true", a+".b IS TRUE", a+".b IS NOT TRUE")
+	case 11:
+		return g.pick(a+".k "+op+" "+a+".id", a+".ts "+op+" "+a+".ts", a+".k = "+a+".n", a+".f "+op+" "+a+".f", a+".s "+op+" "+a+".s")
+	case 12:
+		return al[0] + ".k " + op + " " + al[len(al)-1] + ".id"
+	case 13:
+		return "CASE WHEN " + g.atom(al) + " THEN " + g.atom(al) + " ELSE " + g.pick("true", "false", "NULL") + " END"
+	case 14:
+		return g.pick("true", "false", "NULL::boolean", "1 = 1", "1 = 0")
+	case 15:
+		return g.constant(c) + " " + op + " " + q
+	case 16:
+		return "(" + q + " " + op + " " + g.constant(c) + ") IS " + g.pick("TRUE", "NOT TRUE", "NULL", "NOT NULL", "FALSE")
+	case 17:
+		return "NOT (" + q + g.pick(" IS DISTINCT FROM ", " IS NOT DISTINCT FROM ") + g.constant(c) + ")"
+	}
+	return q + " " + op + " " + g.constant(c)
+}
+
+func (g *generator) pred(al []string, depth int) string {
+	if depth == 0 || g.chance(35) {
+		return g.atom(al)
+	}
+	switch g.r.Intn(5) {
+	case 0:
+		return "NOT (" + g.pred(al, depth-1) + ")"
+	case 1, 2:
+		return "(" + g.pred(al, depth-1) + " OR " + g.pred(al, depth-1) + ")"
+	}
+	return "(" + g.pred(al, depth-1) + " AND " + g.pred(al, depth-1) + ")"
+}
+
+// columns lists the columns of alias a.
+func (g *generator) columns(a string) string {
+	return a + "." + strings.ReplaceAll(fuzzNames, ", ", ", "+a+".")
+}
+
+// order is a total order of a's rows.
+func (g *generator) order(a string) string {
+	var p []string
+	for c := range strings.SplitSeq(fuzzNames, ", ") {
+		p = append(p, a+"."+c+g.pick("", "", " DESC", " NULLS FIRST"))
+	}
+	return strings.Join(p, ", ")
+}
+
+// where is a WHERE clause, sometimes with a subquery, or nothing.
+func (g *generator) where(al []string, depth int, ctes []string) string {
+	if !g.chance(75) {
+		return ""
+	}
+	p := g.pred(al, 2)
+	if depth == 0 || !g.chance(25) {
+		return " WHERE " + p
+	}
+	b, x := g.alias(), al[g.r.Intn(len(al))]
+	in := g.relation(depth-1, ctes)
+	bs := []string{b}
+	sub := g.pick(
+		x+".k IN (SELECT "+b+".k FROM "+in+" "+b+" WHERE "+g.pred(bs, 1)+")",
+		x+".id NOT IN (SELECT "+b+".id FROM "+in+" "+b+" WHERE "+b+".id IS NOT NULL AND "+g.pred(bs, 1)+")",
+		x+".k NOT IN (SELECT "+b+".k FROM "+in+" "+b+")",
+		"EXISTS (SELECT 1 FROM "+in+" "+b+" WHERE "+b+".k = "+x+".k AND "+g.pred([]string{b, x}, 1)+")",
+		"NOT EXISTS (SELECT 1 FROM "+in+" "+b+" WHERE "+b+".id = "+x+".k AND "+g.pred(bs, 1)+")",
+		x+".n > (SELECT min("+b+".n) FROM "+in+" "+b+" WHERE "+g.pred(bs, 1)+")",
+		x+".ts >= (SELECT max("+b+".ts) FROM "+in+" "+b+" WHERE "+b+".k = "+x+".k)",
+		x+".k = ANY (SELECT "+b+".n FROM "+in+" "+b+")",
+	)
+	return " WHERE (" + p + g.pick(" AND ", " AND ", " OR ") + sub + ")"
+}
+
+// relation is something that can stand after FROM and has the standard columns.
+func (g *generator) relation(depth int, ctes []string) string {
+	if depth == 0 || g.chance(25) {
+		if len(ctes) > 0 && g.chance(60) {
+			return g.pick(ctes...)
+		}
+		return g.table()
+	}
+	a, b := g.alias(), g.alias()
+	al := []string{a}
+	in := g.relation(depth-1, ctes)
+	kind := g.r.Intn(16)
+	switch {
+	case (g.prefer == guardLimit || g.prefer == guardOffset) && g.chance(60):
+		kind = 10
+	case g.prefer == guardChain && g.chance(60):
+		kind = []int{7, 8, 9, 11}[g.r.Intn(4)]
+	}
+	switch kind {
+	case 3, 4, 5:
+		return g.join(a, b, in, depth, ctes)
+	case 6:
+		return "(SELECT " + fuzzNames + " FROM " + in + " " + a + g.where(al, depth, ctes) + " " + g.pick("UNION ALL", "UNION", "EXCEPT", "INTERSECT") +
+			" SELECT " + fuzzNames + " FROM " + g.relation(depth-1, ctes) + " " + b + g.where([]string{b}, depth, ctes) + ")"
+	case 7:
+		return g.aggregate(a, in, g.where(al, depth, ctes))
+	case 8:
+		w, part := g.alias(), g.pick("k", "n", "s")
+		return "(SELECT " + g.columns(w) + " FROM (SELECT *, " + g.pick("row_number()", "count(*)", "max("+a+".n)") + " OVER (PARTITION BY " + a + "." + part +
+			" ORDER BY " + g.order(a) + ") AS w FROM " + in + " " + a + g.where(al, depth, ctes) + ") " + w + " WHERE " + g.pick(w+".w = 1", w+".w > 1", w+".w <= 2") +
+			g.pick("", " AND "+w+"."+part+" = "+g.constant(part), " AND "+g.pred([]string{w}, 1)) + ")"
+	case 9:
+		o := g.alias()
+		return "(SELECT * FROM (SELECT DISTINCT ON (" + a + ".k) " + g.columns(a) + " FROM " + in + " " + a + g.where(al, depth, ctes) + " ORDER BY " + a + ".k, " +
+			g.order(a) + ") " + o + g.where([]string{o}, depth, ctes) + ")"
+	case 10:
+		o := g.alias()
+		return "(SELECT * FROM (SELECT " + g.columns(a) + " FROM " + in + " " + a + g.where(al, depth, ctes) + " ORDER BY " + g.order(a) +
+			fmt.Sprintf(" LIMIT %d", 1+g.r.Intn(15)) + g.pick("", " OFFSET 2") + ") " + o + g.where([]string{o}, depth, ctes) + ")"
+	case 11:
+		return "(SELECT DISTINCT " + g.columns(a) + " FROM " + in + " " + a + g.where(al, depth, ctes) + ")"
+	case 12:
+		l := g.alias()
+		return "(SELECT " + g.columns(l) + " FROM " + in + " " + a + ", LATERAL (SELECT " + g.columns(b) + " FROM " + g.relation(depth-1, ctes) + " " + b + " WHERE " + b + ".k = " + a +
+			".k AND " + g.pred([]string{b}, 1) + " ORDER BY " + g.order(b) + " LIMIT 1) " + l + g.where([]string{a, l}, depth, ctes) + ")"
+	case 13:
+		return "(SELECT " + g.columns(g.pick(a, b)) + " FROM " + in + " " + a + " ASOF " + g.pick("", "LEFT ") + "JOIN (SELECT DISTINCT ON (id, k) * FROM " + g.table() + ") " + b +
+			" ON " + a + ".k = " + b + ".k AND " + a + ".id >= " + b + ".id" + g.where([]string{a, b}, depth, ctes) + ")"
+	case 14:
+		return "(SELECT " + g.columns(a) + " FROM " + in + " " + a + g.where(al, depth, ctes) + " QUALIFY row_number() OVER (PARTITION BY " + a + "." + g.pick("k", "s", "n") +
+			" ORDER BY " + g.order(a) + ") <= 2)"
+	}
+	return "(SELECT " + g.pick("*", g.columns(a)) + " FROM " + in + " " + a + g.where(al, depth, ctes) + ")"
+}
+
+func (g *generator) join(a, b, in string, depth int, ctes []string) string {
+	kind := g.pick("JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "SEMI JOIN", "ANTI JOIN")
+	right := g.relation(depth-1, ctes)
+	on := g.pick(a+".k = "+b+".k", a+".id = "+b+".k", a+".n = "+b+".n AND "+a+".id < "+b+".id", a+".u = "+b+".k", a+".s = "+b+".s")
+	both := []string{a, b}
+	if g.chance(50) {
+		on += " AND " + g.pred(both, 1)
+	}
+	side := a
+	if strings.HasPrefix(kind, "SEMI") || strings.HasPrefix(kind, "ANTI") {
+		both = both[:1]
+	} else if kind == "RIGHT JOIN" || g.chance(30) {
+		side = b
+	}
+	return "(SELECT " + g.columns(side) + " FROM " + in + " " + a + " " + kind + " " + right + " " + b + " ON " + on + g.where(both, depth, ctes) + ")"
+}
+
+func (g *generator) aggregate(a, in, where string) string {
+	key := g.pick("k", "n", "s", "d", "b")
+	var p []string
+	for c := range strings.SplitSeq(fuzzNames, ", ") {
+		switch c {
+		case key:
+			p = append(p, a+"."+key)
+		case "b":
+			p = append(p, "bool_or("+a+".b) AS b")
+		default:
+			p = append(p, g.pick("min(", "max(")+a+"."+c+") AS "+c)
+		}
+	}
+	having := ""
+	if g.chance(60) {
+		having = " HAVING " + g.pick("count(*) > 1", a+"."+key+" IS NOT NULL", a+"."+key+" = "+g.constant(key), "min("+a+".n) > 0 AND "+a+"."+key+" <> "+g.constant(key))
+	}
+	return "(SELECT " + strings.Join(p, ", ") + " FROM " + in + " " + a + where + " GROUP BY " + a + "." + key + having + ")"
+}
+
+func (g *generator) ctes() (with string, names []string) {
+	if g.chance(6) {
+		x, y := []string{"x"}, []string{"y"}
+		return "WITH RECURSIVE c0 AS (SELECT " + fuzzNames + " FROM " + g.table() + " x WHERE " + g.pred(x, 1) + " UNION SELECT " + g.columns("y") + " FROM " + g.table() +
+			" y JOIN c0 z ON y.k = z.id WHERE " + g.pred(y, 1) + ") ", []string{"c0"}
+	}
+	if !g.chance(40) {
+		return "", nil
+	}
+	var defs []string
+	for i := range 1 + g.r.Intn(2) {
+		name, a := fmt.Sprintf("c%d", i), g.alias()
+		defs = append(defs, name+" AS "+g.pick("", "", "MATERIALIZED ", "NOT MATERIALIZED ")+"(SELECT "+g.pick("*", g.columns(a))+" FROM "+g.relation(1, names)+" "+a+
+			" WHERE "+g.pred([]string{a}, 1)+")")
+		names = append(names, name)
+	}
+	return "WITH " + strings.Join(defs, ", ") + " ", names
+}
+
+// query is a whole model with distinct column names.
+func (g *generator) query() string {
+	g.seq = 0
+	with, ctes := g.ctes()
+	depth := 2 + g.r.Intn(2)
+	if g.prefer != "" {
+		depth = 1
+	}
+	a := g.alias()
+	al := []string{a}
+	from := g.relation(depth, ctes) + " " + a
+	join := 40
+	if g.prefer == guardScans || g.prefer == guardWhole {
+		join = 90
+	}
+	if g.chance(join) {
+		b := g.alias()
+		from += " " + g.pick("JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN") + " " + g.relation(1, ctes) + " " + b + " ON " + a + "." + g.pick("k", "id") + " = " + b + "." + g.pick("k", "id")
+		if g.chance(40) {
+			from += " AND " + g.pred([]string{a, b}, 1)
+		}
+		al = append(al, b)
+	}
+	where := g.where(al, 1, ctes)
+	var out []string
+	for i := range 1 + g.r.Intn(4) {
+		_, q := g.column(al)
+		out = append(out, q+fmt.Sprintf(" AS o%d", i))
+	}
+	sel := strings.Join(out, ", ")
+	switch g.r.Intn(6) {
+	case 0:
+		return with + "SELECT count(*) AS c, sum(" + a + ".n) AS s, min(" + a + ".s) AS m FROM " + from + where
+	case 1:
+		k := a + "." + g.pick("k", "n", "s", "d")
+		return with + "SELECT " + k + " AS g, count(*) AS c, max(" + a + ".ts) AS m FROM " + from + where + " GROUP BY " + k + g.pick("", " HAVING count(*) > 1", " HAVING "+k+" IS NOT NULL")
+	case 2:
+		return with + "SELECT " + a + ".* FROM " + from + where
+	case 3:
+		return with + "SELECT " + sel + " FROM " + from + where + " ORDER BY ALL LIMIT " + fmt.Sprint(1+g.r.Intn(10))
+	case 4:
+		return with + "SELECT DISTINCT " + sel + " FROM " + from + where
+	}
+	return with + "SELECT " + sel + " FROM " + from + where
+}
