@@ -1,0 +1,152 @@
+package mysql
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/dvt-dev/dvt/connectors"
+)
+
+// attrCharset is the key of Column.Attrs under which a text column has its character
+// set.
+const attrCharset = "charset"
+
+// Describe reads the columns of rel from information_schema.
+func (c *Conn) Describe(ctx context.Context, rel connectors.Relation) (*connectors.Table, error) {
+	var t *connectors.Table
+	err := c.with(ctx, func(s *session) (err error) {
+		t, _, err = s.describe(ctx, c.at(rel))
+		return err
+	})
+	return t, err
+}
+
+// extra is what the catalog says of a column beyond connectors.Column.
+type extra struct {
+	deflt     cell // the default's text
+	attribute string
+	comment   string
+}
+
+// details are the facts that a swap keeps.
+type details struct {
+	kind    string // BASE TABLE, VIEW, SYSTEM VERSIONED, SEQUENCE
+	engine  string
+	comment string
+	columns []extra
+}
+
+func (s *session) describe(ctx context.Context, rel connectors.Relation) (*connectors.Table, *details, error) {
+	d := dialect{s.c}
+	rows, err := s.rows(ctx, d.tableSQL(rel))
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(rows) != 1 {
+		return nil, nil, fmt.Errorf("%s: relation %s: %w", s.c.where, rel, connectors.ErrNotFound)
+	}
+	info := &details{kind: rows[0][0].s, engine: rows[0][1].s, comment: rows[0][3].s}
+	t := &connectors.Table{Relation: rel, View: strings.Contains(info.kind, "VIEW"), RowEstimate: -1}
+	if n, err := strconv.ParseInt(rows[0][2].s, 10, 64); err == nil {
+		t.RowEstimate = n
+	}
+	json, err := s.jsonColumns(ctx, rel)
+	if err != nil {
+		return nil, nil, err
+	}
+	if rows, err = s.rows(ctx, d.columnsSQL(rel)); err != nil {
+		return nil, nil, err
+	}
+	for _, r := range rows {
+		t.Columns = append(t.Columns, s.c.column(r, json[r[0].s]))
+		info.columns = append(info.columns, extra{deflt: r[6], attribute: r[7].s, comment: r[8].s})
+	}
+	if len(t.Columns) == 0 {
+		// A view whose base table is gone is listed and has no columns; so has a
+		// relation that was dropped between the two reads.
+		return nil, nil, fmt.Errorf("%s: relation %s has no columns: %w", s.c.where, rel, connectors.ErrNotFound)
+	}
+	if !t.View {
+		if rows, err = s.rows(ctx, d.primaryKeySQL(rel)); err != nil {
+			return nil, nil, err
+		}
+		for _, r := range rows {
+			t.PrimaryKey = append(t.PrimaryKey, r[0].s)
+		}
+	}
+	return t, info, nil
+}
+
+// column maps one row of columnsSQL.
+func (c *Conn) column(r []cell, json bool) connectors.Column {
+	length, _ := strconv.Atoi(r[5].s) // absent or too long for an int: no bound
+	col := connectors.Column{
+		Name:      r[0].s,
+		Native:    r[1].s,
+		Engine:    c.server().engine,
+		Nullable:  r[2].s == "YES",
+		Collation: r[4].s,
+		Type:      sourceType(r[1].s, length, c.tinyint1IsBool),
+	}
+	if json && col.Type.Kind == connectors.Varchar {
+		col.Type = connectors.T(connectors.JSON)
+	}
+	if !r[3].null {
+		col.Attrs = map[string]string{attrCharset: r[3].s}
+	}
+	return col
+}
+
+// jsonColumns are the columns that MariaDB calls longtext and that were declared JSON:
+// it adds CHECK (json_valid(`c`)) to them.
+func (s *session) jsonColumns(ctx context.Context, rel connectors.Relation) (map[string]bool, error) {
+	if !s.c.server().atLeast(engineMariaDB, 10, 2, 22) {
+		return nil, nil // older ones do not list their checks
+	}
+	rows, err := s.rows(ctx, dialect{s.c}.jsonChecksSQL(rel))
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]bool{}
+	for _, r := range rows {
+		name, ok := strings.CutPrefix(r[0].s, "json_valid(`")
+		name, ok2 := strings.CutSuffix(name, "`)")
+		if ok && ok2 {
+			found[strings.ReplaceAll(name, "``", "`")] = true
+		}
+	}
+	return found, nil
+}
+
+// Probe finds the decimals whose declared precision DuckDB lacks: 38 digits hold most
+// values of a decimal(65,30).
+func (c *Conn) Probe(ctx context.Context, t *connectors.Table, cols []int, where string) ([]connectors.Type, error) {
+	if len(cols) == 0 {
+		return nil, nil
+	}
+	var row []cell
+	err := c.with(ctx, func(s *session) error {
+		rows, err := s.rows(ctx, dialect{c}.probeSQL(t, cols, where))
+		if err == nil {
+			row = rows[0]
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	types := make([]connectors.Type, len(cols))
+	for i, k := range cols {
+		whole, _ := strconv.Atoi(row[2*i].s) // NULL over no rows: 0
+		scale, _ := strconv.Atoi(row[2*i+1].s)
+		col := &t.Columns[k]
+		if whole+scale > 38 {
+			return nil, &connectors.TypeError{Column: col.Name, Native: col.Native,
+				Reason: fmt.Sprintf("its values need %d digits before and %d after the point, DECIMAL holds 38: set column_types to varchar or double for it", whole, scale)}
+		}
+		types[i] = connectors.Dec(38, scale)
+	}
+	return types, nil
+}

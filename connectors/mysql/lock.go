@@ -1,0 +1,79 @@
+package mysql
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/dvt-dev/dvt/connectors"
+)
+
+// Lock takes the server's advisory lock of rel. It belongs to a session that does
+// nothing else, and goes with that session if the process dies.
+func (c *Conn) Lock(ctx context.Context, rel connectors.Relation, wait time.Duration, waiting func()) (release func(), err error) {
+	s, err := c.open(ctx, "", false) // the database may not exist yet
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			s.close()
+		}
+	}()
+	rel = c.at(rel)
+	name := c.lockName(rel)
+	deadline := time.Now().Add(wait)
+	for first := true; ; first = false {
+		left := time.Until(deadline)
+		seconds := int64(0)
+		if !first && left >= time.Second {
+			seconds = 1 // short, so that a cancelled ctx or the deadline is seen
+		}
+		got, err := s.rows(ctx, lockSQL(name, seconds))
+		if err != nil {
+			return nil, fmt.Errorf("locking %s: %w", rel, err)
+		}
+		if got[0][0].null {
+			return nil, fmt.Errorf("locking %s: the server could not", rel)
+		}
+		if got[0][0].s == "1" {
+			break
+		}
+		if left <= 0 {
+			return nil, &connectors.LockedError{Relation: rel}
+		}
+		if first && waiting != nil {
+			waiting()
+		}
+		if left < time.Second {
+			select {
+			case <-ctx.Done():
+				return nil, context.Cause(ctx)
+			case <-time.After(min(left, 50*time.Millisecond)):
+			}
+		}
+	}
+	var once sync.Once
+	return func() {
+		once.Do(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), killTimeout)
+			defer cancel()
+			_, _ = s.rows(ctx, unlockSQL(name)) // closing the session releases it as well
+			s.close()
+		})
+	}, nil
+}
+
+// lockName is at most 64 characters, the server's limit. Names of locks are the
+// server's, not a database's.
+func (c *Conn) lockName(rel connectors.Relation) string {
+	if c.server().foldNames {
+		rel.Schema, rel.Name = strings.ToLower(rel.Schema), strings.ToLower(rel.Name)
+	}
+	sum := sha256.Sum256([]byte(rel.Schema + "\x00" + rel.Name))
+	return "dvt:" + hex.EncodeToString(sum[:16])
+}
