@@ -2,7 +2,6 @@ package jinja
 
 import (
 	"math/rand"
-	"strings"
 )
 
 // minmax is min (want < 0) and max (want > 0).
@@ -71,6 +70,7 @@ func filterItems(_ *State, v Value, a Args) (Value, error) {
 	return nil, TypeErr("Can only get item pairs from a mapping.")
 }
 
+// filterFirst takes one item only from a generator.
 func filterFirst(st *State, v Value, a Args) (Value, error) {
 	if g, ok := v.(*Gen); ok {
 		if err := g.load(); err != nil {
@@ -150,7 +150,7 @@ func filterJoin(st *State, v Value, a Args) (Value, error) {
 		}
 		p[i] = Str(x)
 	}
-	return strings.Join(p, Str(b.Or("d", ""))), nil
+	return joinText(p, Str(b.Or("d", "")))
 }
 
 func filterBatch(v Value, b Bound) (Value, error) {
@@ -159,8 +159,14 @@ func filterBatch(v Value, b Bound) (Value, error) {
 		return nil, err
 	}
 	n := int(optInt(b, "linecount", 1))
+	if n < 1 {
+		return nil, newErr("FilterArgumentError", "batch needs a positive number")
+	}
+	if err := checkItems(n); err != nil {
+		return nil, err
+	}
 	var out []Value
-	for i := 0; i < len(it) && n > 0; i += n {
+	for i := 0; i < len(it); i += n {
 		c := append([]Value{}, it[i:min(i+n, len(it))]...)
 		for f := b.Get("fill_with"); f != nil && len(c) < n; {
 			c = append(c, f)
@@ -176,6 +182,12 @@ func filterSlice(v Value, b Bound) (Value, error) {
 		return nil, err
 	}
 	n := int(optInt(b, "slices", 1))
+	if n == 0 {
+		return nil, newErr("ZeroDivisionError", "integer division or modulo by zero")
+	}
+	if err := checkItems(n); err != nil {
+		return nil, err
+	}
 	per, extra, off := len(it)/n, len(it)%n, 0
 	var out []Value
 	for i := 0; i < n; i++ {

@@ -4,6 +4,7 @@ import (
 	"strings"
 )
 
+// groupTuple is what groupby gives: (grouper, list), with those names as attributes.
 type groupTuple struct{ *Tuple }
 
 func (g groupTuple) GetAttr(_ *State, n string) (Value, bool) {
@@ -72,8 +73,12 @@ func filterDictsort(st *State, v Value, a Args) (Value, error) {
 		return nil, noAttribute(v, "items")
 	}
 	pos := 0
-	if Str(b.Or("by", "key")) == "value" {
+	switch Str(b.Or("by", "key")) {
+	case "key":
+	case "value":
 		pos = 1
+	default:
+		return nil, newErr("FilterArgumentError", "You can only sort by either \"key\" or \"value\"")
 	}
 	l := (&DictView{d, "items"}).Items()
 	err = sortValues(l, func(x Value) (Value, error) {
@@ -130,7 +135,7 @@ func filterGroupby(st *State, v Value, a Args) (Value, error) {
 	get := attrGetter(st, b.Get("attribute"), b.Get("default"), b.Get("default") != nil)
 	key := func(x Value) (Value, error) {
 		k, err := get(x)
-		if !Truth(b.Or("case_sensitive", false)) {
+		if err == nil && !Truth(b.Or("case_sensitive", false)) {
 			k = lowerIfStr(k)
 		}
 		return k, err
@@ -147,7 +152,10 @@ func filterGroupby(st *State, v Value, a Args) (Value, error) {
 			return nil, err
 		}
 		if i == 0 || !Equal(k, prev) {
-			g, _ := get(e)
+			g, err := get(e)
+			if err != nil {
+				return nil, err
+			}
 			out.Items = append(out.Items, groupTuple{NewTuple(g, NewList())})
 			prev = k
 		}

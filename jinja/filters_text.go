@@ -15,6 +15,30 @@ var tagRe = regexp.MustCompile(`(?s)<!--.*?-->|<.*?>`)
 
 var titleRe = regexp.MustCompile(`[-\s({\[<]+`)
 
+// replaceText is str.replace; its size is known before it is made.
+func replaceText(s, old, repl string, count int64) (Value, error) {
+	n := int64(strings.Count(s, old))
+	if count >= 0 {
+		n = min(n, count)
+	}
+	if err := checkRepeat(len(repl), n, maxText); err != nil {
+		return nil, err
+	}
+	return strings.Replace(s, old, repl, int(n)), nil
+}
+
+// joinText is str.join with the same care.
+func joinText(parts []string, sep string) (Value, error) {
+	size := len(sep) * len(parts)
+	for _, p := range parts {
+		size += len(p)
+	}
+	if size > maxText {
+		return nil, limitErr("text of more than %d bytes", maxText)
+	}
+	return strings.Join(parts, sep), nil
+}
+
 func quoteURL(s string, safe string) string {
 	var sb strings.Builder
 	for i := 0; i < len(s); i++ {
@@ -29,7 +53,7 @@ func quoteURL(s string, safe string) string {
 }
 
 func filterReplace(v Value, b Bound) (Value, error) {
-	return strings.Replace(Str(v), Str(b.Get("old")), Str(b.Get("new")), int(optInt(b, "count", -1))), nil
+	return replaceText(Str(v), Str(b.Get("old")), Str(b.Get("new")), optInt(b, "count", -1))
 }
 
 func filterTojson(v Value, b Bound) (Value, error) {
@@ -48,7 +72,7 @@ func filterFormat(_ *State, v Value, a Args) (Value, error) {
 	if len(a.Kw) > 0 {
 		d := NewDict()
 		for _, k := range a.Kw {
-			d.Set(k.Name, k.Val)
+			d.setStr(k.Name, k.Val)
 		}
 		return PercentFormat(Str(v), d)
 	}
@@ -67,9 +91,16 @@ func filterIndent(v Value, b Bound) (Value, error) {
 	}
 	ind, ok := b.Get("width").(string)
 	if !ok {
-		ind = strings.Repeat(" ", int(optInt(b, "width", 4)))
+		w := max(0, optInt(b, "width", 4))
+		if err := checkRepeat(1, w, maxText); err != nil {
+			return nil, err
+		}
+		ind = strings.Repeat(" ", int(w))
 	}
 	lines := strings.Split(Str(v), "\n")
+	if err := checkRepeat(len(ind), int64(len(lines)), maxText); err != nil {
+		return nil, err
+	}
 	for i := range lines {
 		if i > 0 && (lines[i] != "" || Truth(b.Or("blank", false))) {
 			lines[i] = ind + lines[i]
@@ -98,7 +129,10 @@ func filterTruncate(v Value, b Bound) (Value, error) {
 	if int64(len(r)) <= n+optInt(b, "leeway", 5) {
 		return string(r), nil
 	}
-	cut := string(r[:max(0, n-int64(utf8.RuneCountInString(end)))])
+	if k := int64(utf8.RuneCountInString(end)); n < k {
+		return nil, newErr("AssertionError", "expected length >= %d, got %d", k, n)
+	}
+	cut := string(r[:n-int64(utf8.RuneCountInString(end))])
 	if !Truth(b.Or("killwords", false)) {
 		if i := strings.LastIndexByte(cut, ' '); i >= 0 {
 			cut = cut[:i]

@@ -1,158 +1,184 @@
 package jinja
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// JSON encodes v; indent < 0 is one line with ", " and ": ".
-func JSON(v Value, indent int, sortKeys bool) (string, error) {
-	var sb strings.Builder
-	err := jsonOut(&sb, v, indent, 0, sortKeys)
-	return sb.String(), err
+// JSON encodes v as json.dumps does; indent < 0 is one line with ", " and ": ".
+func JSON(v Value, indent int, sortKeys bool) (out string, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			out, err = "", caught(r)
+		}
+	}()
+	j := &jsonWriter{indent: min(indent, 1000), sortKeys: sortKeys}
+	if err := j.value(v, 0); err != nil {
+		return "", err
+	}
+	return j.String(), nil
 }
 
-func jsonOut(sb *strings.Builder, v Value, indent, level int, sortKeys bool) error {
-	nl := func(l int) {
-		if indent >= 0 {
-			sb.WriteByte('\n')
-			sb.WriteString(strings.Repeat(" ", indent*l))
+type jsonWriter struct {
+	strings.Builder
+	walk     walk
+	indent   int
+	sortKeys bool
+}
+
+// line starts a new line at a level, if lines are wanted.
+func (j *jsonWriter) line(level int) {
+	if j.indent >= 0 {
+		j.WriteByte('\n')
+		j.WriteString(strings.Repeat(" ", j.indent*level))
+	}
+}
+
+// comma separates items.
+func (j *jsonWriter) comma(i int) {
+	if i > 0 {
+		j.WriteByte(',')
+		if j.indent < 0 {
+			j.WriteByte(' ')
 		}
 	}
-	seq := func(items []Value) error {
-		if len(items) == 0 {
-			sb.WriteString("[]")
-			return nil
-		}
-		sb.WriteByte('[')
-		for i, e := range items {
-			if i > 0 {
-				sb.WriteByte(',')
-				if indent < 0 {
-					sb.WriteByte(' ')
-				}
-			}
-			nl(level + 1)
-			if err := jsonOut(sb, e, indent, level+1, sortKeys); err != nil {
-				return err
-			}
-		}
-		nl(level)
-		sb.WriteByte(']')
-		return nil
+}
+
+func (j *jsonWriter) value(v Value, level int) error {
+	j.walk.step(level)
+	if j.Len() > maxText {
+		return limitErr("text of more than %d bytes", maxText)
 	}
 	switch x := v.(type) {
 	case nil:
-		sb.WriteString("null")
+		j.WriteString("null")
 	case bool:
-		sb.WriteString(strconv.FormatBool(x))
+		j.WriteString(strconv.FormatBool(x))
 	case string:
-		jsonStr(sb, x)
+		j.str(x)
 	case int64, *big.Int:
-		sb.WriteString(Repr(x))
+		j.WriteString(Repr(x))
 	case float64:
-		switch {
-		case math.IsNaN(x):
-			sb.WriteString("NaN")
-		case math.IsInf(x, 1):
-			sb.WriteString("Infinity")
-		case math.IsInf(x, -1):
-			sb.WriteString("-Infinity")
-		default:
-			sb.WriteString(FloatRepr(x))
-		}
+		j.WriteString(jsonFloat(x))
 	case *List:
-		return seq(x.Items)
+		return j.seq(x.Items, level)
 	case *Tuple:
-		return seq(x.Items)
+		return j.seq(x.Items, level)
 	case *Dict:
-		if x.n == 0 {
-			sb.WriteString("{}")
-			return nil
-		}
-		type kv struct {
-			k string
-			v Value
-		}
-		var ents []kv
-		var bad error
-		x.Each(func(k, e Value) {
-			switch y := k.(type) {
-			case string:
-				ents = append(ents, kv{y, e})
-			case nil:
-				ents = append(ents, kv{"null", e})
-			case bool:
-				ents = append(ents, kv{strconv.FormatBool(y), e})
-			case int64, float64, *big.Int:
-				ents = append(ents, kv{Repr(y), e})
-			default:
-				bad = TypeErr("keys must be str, int, float, bool or None, not %s", TypeName(k))
-			}
-		})
-		if bad != nil {
-			return bad
-		}
-		if sortKeys {
-			for i := 1; i < len(ents); i++ {
-				for j := i; j > 0 && ents[j].k < ents[j-1].k; j-- {
-					ents[j], ents[j-1] = ents[j-1], ents[j]
-				}
-			}
-		}
-		sb.WriteByte('{')
-		for i, e := range ents {
-			if i > 0 {
-				sb.WriteByte(',')
-				if indent < 0 {
-					sb.WriteByte(' ')
-				}
-			}
-			nl(level + 1)
-			jsonStr(sb, e.k)
-			sb.WriteString(": ")
-			if err := jsonOut(sb, e.v, indent, level+1, sortKeys); err != nil {
-				return err
-			}
-		}
-		nl(level)
-		sb.WriteByte('}')
+		return j.dict(x, level)
 	default:
 		return TypeErr("Object of type %s is not JSON serializable", TypeName(v))
 	}
 	return nil
 }
 
-func jsonStr(sb *strings.Builder, s string) {
-	sb.WriteByte('"')
-	for _, r := range s {
-		switch {
-		case r == '"' || r == '\\':
-			sb.WriteByte('\\')
-			sb.WriteRune(r)
-		case r == '\n':
-			sb.WriteString(`\n`)
-		case r == '\r':
-			sb.WriteString(`\r`)
-		case r == '\t':
-			sb.WriteString(`\t`)
-		case r == '\b':
-			sb.WriteString(`\b`)
-		case r == '\f':
-			sb.WriteString(`\f`)
-		case r < 0x20 || r > 0x7e:
-			if r > 0xffff {
-				r -= 0x10000
-				fmt.Fprintf(sb, `\u%04x\u%04x`, 0xd800+(r>>10), 0xdc00+(r&0x3ff))
-			} else {
-				fmt.Fprintf(sb, `\u%04x`, r)
-			}
-		default:
-			sb.WriteRune(r)
+func jsonFloat(x float64) string {
+	switch {
+	case math.IsNaN(x):
+		return "NaN"
+	case math.IsInf(x, 1):
+		return "Infinity"
+	case math.IsInf(x, -1):
+		return "-Infinity"
+	}
+	return FloatRepr(x)
+}
+
+func (j *jsonWriter) seq(items []Value, level int) error {
+	if len(items) == 0 {
+		j.WriteString("[]")
+		return nil
+	}
+	j.WriteByte('[')
+	for i, e := range items {
+		j.comma(i)
+		j.line(level + 1)
+		if err := j.value(e, level+1); err != nil {
+			return err
 		}
 	}
-	sb.WriteByte('"')
+	j.line(level)
+	j.WriteByte(']')
+	return nil
+}
+
+// jsonKey is the text of a dict key, which JSON wants to be a string.
+func jsonKey(k Value) (string, error) {
+	switch x := k.(type) {
+	case string:
+		return x, nil
+	case nil:
+		return "null", nil
+	case bool:
+		return strconv.FormatBool(x), nil
+	case int64, *big.Int:
+		return Repr(x), nil
+	case float64:
+		return jsonFloat(x), nil
+	}
+	return "", TypeErr("keys must be str, int, float, bool or None, not %s", TypeName(k))
+}
+
+func (j *jsonWriter) dict(d *Dict, level int) error {
+	if d.n == 0 {
+		j.WriteString("{}")
+		return nil
+	}
+	type entry struct {
+		k string
+		v Value
+	}
+	ents := make([]entry, 0, d.n)
+	for _, e := range d.ents {
+		if !e.live {
+			continue
+		}
+		k, err := jsonKey(e.k)
+		if err != nil {
+			return err
+		}
+		ents = append(ents, entry{k, e.v})
+	}
+	if j.sortKeys {
+		slices.SortStableFunc(ents, func(a, b entry) int { return cmp.Compare(a.k, b.k) })
+	}
+	j.WriteByte('{')
+	for i, e := range ents {
+		j.comma(i)
+		j.line(level + 1)
+		j.str(e.k)
+		j.WriteString(": ")
+		if err := j.value(e.v, level+1); err != nil {
+			return err
+		}
+	}
+	j.line(level)
+	j.WriteByte('}')
+	return nil
+}
+
+var jsonEscapes = map[rune]string{'"': `\"`, '\\': `\\`, '\n': `\n`, '\r': `\r`, '\t': `\t`, '\b': `\b`, '\f': `\f`}
+
+// str writes a string in ASCII.
+func (j *jsonWriter) str(s string) {
+	j.WriteByte('"')
+	for _, r := range s {
+		switch e, ok := jsonEscapes[r]; {
+		case ok:
+			j.WriteString(e)
+		case r >= 0x20 && r <= 0x7e:
+			j.WriteRune(r)
+		case r > 0xffff:
+			r -= 0x10000
+			fmt.Fprintf(j, `\u%04x\u%04x`, 0xd800+(r>>10), 0xdc00+(r&0x3ff))
+		default:
+			fmt.Fprintf(j, `\u%04x`, r)
+		}
+	}
+	j.WriteByte('"')
 }

@@ -7,103 +7,96 @@ import (
 	"strings"
 )
 
+// formatNum formats a number as its type and the specification say.
 func formatNum(v Value, sp fspec) (string, error) {
-	sign := ""
-	neg := func(b bool) {
-		switch {
-		case b:
-			sign = "-"
-		case sp.sign != 0:
-			sign = string(sp.sign)
-		}
+	if err := sp.check(); err != nil {
+		return "", err
 	}
-	f, isF := v.(float64)
-	var body string
-	if !isF && sp.typ != 0 && strings.IndexByte("eEfFgG%", sp.typ) >= 0 {
+	f, isFloat := v.(float64)
+	if !isFloat && sp.typ != 0 && strings.IndexByte("eEfFgG%", sp.typ) >= 0 {
 		f, _ = asFloat(v)
-		isF = true
-	}
-	if isF {
-		neg(f < 0 || f == 0 && math.Signbit(f))
-		a := math.Abs(f)
-		p := sp.prec
-		switch t := sp.typ; t {
-		case 'f', 'F', '%':
-			if p < 0 {
-				p = 6
-			}
-			if t == '%' {
-				a *= 100
-			}
-			body = strconv.FormatFloat(a, 'f', p, 64)
-			if t == '%' {
-				body += "%"
-			}
-		case 'e', 'E':
-			if p < 0 {
-				p = 6
-			}
-			body = strconv.FormatFloat(a, t, p, 64)
-		case 'g', 'G', 'n':
-			if p < 0 {
-				p = 6
-			}
-			body = pyG(a, max(p, 1), sp.alt)
-			if t == 'G' {
-				body = strings.ToUpper(body)
-			}
-		case 0:
-			if p >= 0 {
-				body = pyG(a, max(p, 1), false)
-				if !strings.ContainsAny(body, ".e") {
-					body += ".0"
-				}
-			} else {
-				body = FloatRepr(a)
-			}
-		default:
-			return "", ValueErr("Unknown format code '%c' for object of type 'float'", sp.typ)
+		if math.IsInf(f, 0) {
+			return "", newErr("OverflowError", "int too large to convert to float")
 		}
+		isFloat = true
+	}
+	var body, sign string
+	var err error
+	if isFloat {
+		sign = sp.signOf(f < 0 || f == 0 && math.Signbit(f))
+		body, err = floatBody(math.Abs(f), sp)
 	} else {
 		b, ok := asBig(v)
 		if !ok {
 			return "", ValueErr("Unknown format code '%c' for object of type '%s'", sp.typ, TypeName(v))
 		}
-		neg(b.Sign() < 0)
-		a := new(big.Int).Abs(b)
-		switch sp.typ {
-		case 0, 'd', 'n':
-			body = a.String()
-		case 'x':
-			body = a.Text(16)
-			if sp.alt {
-				sign += "0x"
-			}
-		case 'X':
-			body = strings.ToUpper(a.Text(16))
-			if sp.alt {
-				sign += "0X"
-			}
-		case 'o':
-			body = a.Text(8)
-			if sp.alt {
-				sign += "0o"
-			}
-		case 'b':
-			body = a.Text(2)
-			if sp.alt {
-				sign += "0b"
-			}
-		case 'c':
-			body = string(rune(a.Int64()))
-		default:
-			return "", ValueErr("Unknown format code '%c' for object of type 'int'", sp.typ)
-		}
+		sign = sp.signOf(b.Sign() < 0)
+		var prefix string
+		prefix, body, err = intBody(new(big.Int).Abs(b), sp)
+		sign += prefix
+	}
+	if err != nil {
+		return "", err
 	}
 	if sp.comma != 0 {
 		body = group(body, sp.comma)
 	}
-	return sp.pad(body, sign), nil
+	return sp.pad(body, sign)
+}
+
+// floatBody formats a float without its sign.
+func floatBody(a float64, sp fspec) (string, error) {
+	if math.IsInf(a, 0) || math.IsNaN(a) {
+		return FloatRepr(a), nil
+	}
+	p := sp.prec
+	if p < 0 {
+		p = 6
+	}
+	switch t := sp.typ; t {
+	case 'f', 'F':
+		return strconv.FormatFloat(a, 'f', p, 64), nil
+	case '%':
+		return strconv.FormatFloat(a*100, 'f', p, 64) + "%", nil
+	case 'e', 'E':
+		return strconv.FormatFloat(a, t, p, 64), nil
+	case 'g', 'n':
+		return pyG(a, max(p, 1), sp.alt), nil
+	case 'G':
+		return strings.ToUpper(pyG(a, max(p, 1), sp.alt)), nil
+	case 0:
+		if sp.prec < 0 {
+			return FloatRepr(a), nil
+		}
+		body := pyG(a, max(p, 1), false)
+		if !strings.ContainsAny(body, ".e") {
+			body += ".0"
+		}
+		return body, nil
+	}
+	return "", ValueErr("Unknown format code '%c' for object of type 'float'", sp.typ)
+}
+
+// intBody formats an integer without its sign; the prefix is 0x and the like.
+func intBody(a *big.Int, sp fspec) (prefix, body string, err error) {
+	base := map[byte]int{0: 10, 'd': 10, 'n': 10, 'x': 16, 'X': 16, 'o': 8, 'b': 2}[sp.typ]
+	switch {
+	case sp.typ == 'c':
+		if !a.IsInt64() || a.Int64() > 0x10ffff {
+			return "", "", newErr("OverflowError", "%%c arg not in range(0x110000)")
+		}
+		return "", string(rune(a.Int64())), nil
+	case base == 0:
+		return "", "", ValueErr("Unknown format code '%c' for object of type 'int'", sp.typ)
+	}
+	body = a.Text(base)
+	if sp.typ == 'X' {
+		body = strings.ToUpper(body)
+	}
+	if sp.alt && base != 10 {
+		prefix = "0" + string(sp.typ)
+	}
+	return prefix, body, nil
 }
 
 // pyG is Python's 'g' formatting of a non-negative float.

@@ -1,27 +1,49 @@
 package jinja
 
 import (
-	"strconv"
 	"strings"
 	"unicode/utf8"
 )
 
+// fspec is Python's format specification mini-language:
+// [[fill]align][sign][#][0][width][grouping][.precision][type].
 type fspec struct {
 	fill  string
 	align byte
-	sign  byte
+	sign  byte // 0, '+' or ' '
 	alt   bool
 	zero  bool
 	width int
-	comma byte
-	prec  int
+	comma byte // ',' or '_'
+	prec  int  // -1 if not given
 	typ   byte
 }
 
-func (sp fspec) pad(body, sign string) string {
+// maxPrecision bounds the digits after the point; a float has no more than 1100.
+const maxPrecision = 10_000
+
+func (sp fspec) check() error {
+	if sp.prec > maxPrecision {
+		return ValueErr("precision too big")
+	}
+	return nil
+}
+
+func (sp fspec) signOf(negative bool) string {
+	switch {
+	case negative:
+		return "-"
+	case sp.sign != 0:
+		return string(sp.sign)
+	}
+	return ""
+}
+
+// pad brings sign and body to the width.
+func (sp fspec) pad(body, sign string) (string, error) {
 	n := sp.width - utf8.RuneCountInString(body) - len(sign)
 	if n <= 0 {
-		return sign + body
+		return sign + body, nil
 	}
 	al := sp.align
 	fill := sp.fill
@@ -31,58 +53,66 @@ func (sp fspec) pad(body, sign string) string {
 			al, fill = '=', "0"
 		}
 	}
+	if err := checkRepeat(len(fill), int64(n), maxText); err != nil {
+		return "", err
+	}
 	switch al {
 	case '<':
-		return sign + body + strings.Repeat(fill, n)
+		return sign + body + strings.Repeat(fill, n), nil
 	case '^':
-		return strings.Repeat(fill, n/2) + sign + body + strings.Repeat(fill, n-n/2)
+		return strings.Repeat(fill, n/2) + sign + body + strings.Repeat(fill, n-n/2), nil
 	case '=':
-		return sign + strings.Repeat(fill, n) + body
+		return sign + strings.Repeat(fill, n) + body, nil
 	}
-	return strings.Repeat(fill, n) + sign + body
+	return strings.Repeat(fill, n) + sign + body, nil
 }
+
+func isAlign(c byte) bool { return c == '<' || c == '>' || c == '^' || c == '=' }
 
 func parseSpec(s string) (fspec, error) {
 	sp := fspec{fill: " ", prec: -1}
-	isAl := func(c byte) bool { return c == '<' || c == '>' || c == '^' || c == '=' }
-	if r, n := utf8.DecodeRuneInString(s); n > 0 && len(s) > n && isAl(s[n]) {
+	if r, n := utf8.DecodeRuneInString(s); n > 0 && len(s) > n && isAlign(s[n]) {
 		sp.fill, sp.align = string(r), s[n]
 		s = s[n+1:]
-	} else if s != "" && isAl(s[0]) {
+	} else if s != "" && isAlign(s[0]) {
 		sp.align = s[0]
 		s = s[1:]
 	}
-	if s != "" && (s[0] == '+' || s[0] == '-' || s[0] == ' ') {
-		if s[0] != '-' {
-			sp.sign = s[0]
+	// take consumes one of the bytes in set.
+	take := func(set string) byte {
+		if s == "" || strings.IndexByte(set, s[0]) < 0 {
+			return 0
 		}
+		c := s[0]
 		s = s[1:]
+		return c
 	}
-	if s != "" && s[0] == '#' {
-		sp.alt = true
-		s = s[1:]
-	}
-	if s != "" && s[0] == '0' {
-		sp.zero = true
-		s = s[1:]
-	}
-	digits := func() int {
+	number := func() (int, error) {
 		j := 0
-		for j < len(s) && s[j] >= '0' && s[j] <= '9' {
+		for j < len(s) && isDec(s[j]) {
 			j++
 		}
-		n, _ := strconv.Atoi(s[:j])
+		n, err := widthOf(s[:j])
 		s = s[j:]
-		return n
+		return n, err
 	}
-	sp.width = digits()
-	if s != "" && (s[0] == ',' || s[0] == '_') {
-		sp.comma = s[0]
-		s = s[1:]
+	if c := take("+- "); c != '-' {
+		sp.sign = c
 	}
-	if s != "" && s[0] == '.' {
-		s = s[1:]
-		sp.prec = digits()
+	sp.alt = take("#") != 0
+	sp.zero = take("0") != 0
+	var err error
+	if sp.width, err = number(); err != nil {
+		return sp, err
+	}
+	sp.comma = take(",_")
+	if take(".") != 0 {
+		if s == "" || !isDec(s[0]) {
+			return sp, ValueErr("Format specifier missing precision")
+		}
+		if sp.prec, err = number(); err != nil {
+			return sp, err
+		}
 	}
 	if len(s) > 1 {
 		return sp, ValueErr("Invalid format specifier")
@@ -90,18 +120,23 @@ func parseSpec(s string) (fspec, error) {
 	if s != "" {
 		sp.typ = s[0]
 	}
-	return sp, nil
+	return sp, sp.check()
 }
 
+// group puts sep between the thousands of the integer part.
 func group(s string, sep byte) string {
 	frac := ""
-	if i := strings.IndexAny(s, ".e"); i >= 0 {
+	if i := strings.IndexAny(s, ".e%"); i >= 0 {
 		s, frac = s[:i], s[i:]
 	}
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + string(sep) + s[i:]
+	var sb strings.Builder
+	for i := 0; i < len(s); i++ {
+		if i > 0 && (len(s)-i)%3 == 0 {
+			sb.WriteByte(sep)
+		}
+		sb.WriteByte(s[i])
 	}
-	return s + frac
+	return sb.String() + frac
 }
 
 // Format is Python's format(v, spec).
@@ -129,6 +164,10 @@ func Format(v Value, spec string) (string, error) {
 	if !ok {
 		return "", TypeErr("unsupported format string passed to %s.__format__", TypeName(v))
 	}
+	return formatText(s, sp)
+}
+
+func formatText(s string, sp fspec) (string, error) {
 	if sp.typ != 0 && sp.typ != 's' {
 		return "", ValueErr("Unknown format code '%c' for object of type 'str'", sp.typ)
 	}
@@ -144,5 +183,5 @@ func Format(v Value, spec string) (string, error) {
 			sp.fill = "0"
 		}
 	}
-	return sp.pad(s, ""), nil
+	return sp.pad(s, "")
 }

@@ -7,12 +7,18 @@ import (
 
 // StrFormat is str.format.
 func StrFormat(st *State, s string, a Args) (Value, error) {
-	auto := 0
-	out, err := strFormat(st, s, a, &auto, 0)
-	return out, err
+	f := &formatter{st: st, a: a}
+	return f.format(s, 0)
 }
 
-func strFormat(st *State, s string, a Args, auto *int, depth int) (string, error) {
+// formatter is one str.format call; auto is the next index of "{}".
+type formatter struct {
+	st   *State
+	a    Args
+	auto int
+}
+
+func (f *formatter) format(s string, depth int) (string, error) {
 	if depth > 2 {
 		return "", ValueErr("Max string recursion exceeded")
 	}
@@ -20,7 +26,7 @@ func strFormat(st *State, s string, a Args, auto *int, depth int) (string, error
 	for i := 0; i < len(s); i++ {
 		c := s[i]
 		switch {
-		case c == '{' && i+1 < len(s) && s[i+1] == '{', c == '}' && i+1 < len(s) && s[i+1] == '}':
+		case (c == '{' || c == '}') && i+1 < len(s) && s[i+1] == c:
 			sb.WriteByte(c)
 			i++
 		case c == '}':
@@ -28,118 +34,128 @@ func strFormat(st *State, s string, a Args, auto *int, depth int) (string, error
 		case c != '{':
 			sb.WriteByte(c)
 		default:
-			lvl, j := 1, i+1
-			for j < len(s) && lvl > 0 {
-				switch s[j] {
-				case '{':
-					lvl++
-				case '}':
-					lvl--
-				}
-				j++
-			}
-			if lvl > 0 {
+			j := closing(s, i)
+			if j < 0 {
 				return "", ValueErr("expected '}' before end of string")
 			}
-			field := s[i+1 : j-1]
-			i = j - 1
-			spec, conv := "", byte(0)
-			if k := strings.IndexAny(field, ":!"); k >= 0 {
-				// '[' ... ']' may hold ':' or '!'; rare enough to ignore here
-				rest := field[k:]
-				field = field[:k]
-				if rest[0] == '!' {
-					if len(rest) < 2 {
-						return "", ValueErr("end of string while looking for conversion specifier")
-					}
-					conv = rest[1]
-					rest = rest[2:]
-				}
-				if rest != "" {
-					if rest[0] != ':' {
-						return "", ValueErr("expected ':' after conversion specifier")
-					}
-					spec = rest[1:]
-				}
-			}
-			v, err := formatField(st, field, a, auto)
+			t, err := f.replacement(s[i+1:j], depth)
 			if err != nil {
 				return "", err
 			}
-			switch conv {
-			case 'r', 'a':
-				v = Repr(v)
-			case 's':
-				v = Str(v)
-			}
-			if strings.IndexByte(spec, '{') >= 0 {
-				if spec, err = strFormat(st, spec, a, auto, depth+1); err != nil {
-					return "", err
-				}
-			}
-			t, err := Format(v, spec)
-			if err != nil {
-				return "", err
+			if sb.Len()+len(t) > maxText {
+				return "", limitErr("text of more than %d bytes", maxText)
 			}
 			sb.WriteString(t)
+			i = j
 		}
 	}
 	return sb.String(), nil
 }
 
-func formatField(st *State, f string, a Args, auto *int) (Value, error) {
-	k := strings.IndexAny(f, ".[")
-	head, rest := f, ""
-	if k >= 0 {
-		head, rest = f[:k], f[k:]
-	}
-	var v Value
-	if head == "" {
-		head = strconv.Itoa(*auto)
-		*auto++
-	}
-	if n, err := strconv.Atoi(head); err == nil {
-		if n >= len(a.Pos) {
-			return nil, newErr("IndexError", "Replacement index %d out of range for positional args tuple", n)
-		}
-		v = a.Pos[n]
-	} else {
-		ok := false
-		for _, kw := range a.Kw {
-			if kw.Name == head {
-				v, ok = kw.Val, true
+// closing gives the offset of the brace that closes the one at i, or -1.
+func closing(s string, i int) int {
+	level := 0
+	for ; i < len(s); i++ {
+		switch s[i] {
+		case '{':
+			level++
+		case '}':
+			if level--; level == 0 {
+				return i
 			}
 		}
-		if !ok {
-			return nil, &Error{Kind: "KeyError", Msg: StrRepr(head)}
+	}
+	return -1
+}
+
+// replacement formats what stands between braces: name[!conversion][:spec].
+func (f *formatter) replacement(field string, depth int) (string, error) {
+	spec, conv := "", byte(0)
+	if k := strings.IndexAny(field, ":!"); k >= 0 {
+		rest := field[k:]
+		field = field[:k]
+		if rest[0] == '!' {
+			if len(rest) < 2 {
+				return "", ValueErr("end of string while looking for conversion specifier")
+			}
+			conv = rest[1]
+			rest = rest[2:]
+		}
+		if rest != "" {
+			if rest[0] != ':' {
+				return "", ValueErr("expected ':' after conversion specifier")
+			}
+			spec = rest[1:]
 		}
 	}
-	for rest != "" {
-		var err error
+	v, err := f.field(field)
+	if err != nil {
+		return "", err
+	}
+	switch conv {
+	case 0:
+	case 'r', 'a':
+		v = Repr(v)
+	case 's':
+		v = Str(v)
+	default:
+		return "", ValueErr("Unknown conversion specifier %c", conv)
+	}
+	if strings.IndexByte(spec, '{') >= 0 {
+		if spec, err = f.format(spec, depth+1); err != nil {
+			return "", err
+		}
+	}
+	return Format(v, spec)
+}
+
+// field gives the value of a name such as 0, user, user.name or row[1].
+func (f *formatter) field(name string) (Value, error) {
+	head, rest := name, ""
+	if k := strings.IndexAny(name, ".["); k >= 0 {
+		head, rest = name[:k], name[k:]
+	}
+	v, err := f.argument(head)
+	for err == nil && rest != "" {
 		if rest[0] == '.' {
-			j := strings.IndexAny(rest[1:], ".[")
 			n := rest[1:]
-			if j >= 0 {
-				n = rest[1 : j+1]
+			if j := strings.IndexAny(n, ".["); j >= 0 {
+				n = n[:j]
 			}
 			rest = rest[1+len(n):]
-			v, err = st.Attr(v, n)
-		} else {
-			j := strings.IndexByte(rest, ']')
-			if j < 0 {
-				return nil, ValueErr("expected '}' before end of string")
-			}
-			key := rest[1:j]
-			rest = rest[j+1:]
-			if n, e := strconv.Atoi(key); e == nil {
-				v, err = st.Item(v, int64(n))
-			} else {
-				v, err = st.Item(v, key)
-			}
+			v, err = f.st.Attr(v, n)
+			continue
 		}
-		if err != nil {
-			return nil, err
+		j := strings.IndexByte(rest, ']')
+		if j < 0 || rest[0] != '[' {
+			return nil, ValueErr("expected '}' before end of string")
+		}
+		key := rest[1:j]
+		rest = rest[j+1:]
+		if n, e := strconv.Atoi(key); e == nil {
+			v, err = f.st.Item(v, int64(n))
+		} else {
+			v, err = f.st.Item(v, key)
 		}
 	}
-	return v, nil
+	return v, err
+}
+
+func (f *formatter) argument(name string) (Value, error) {
+	if name == "" {
+		name = strconv.Itoa(f.auto)
+		f.auto++
+	}
+	if n, err := strconv.Atoi(name); err == nil && n >= 0 {
+		if n >= len(f.a.Pos) {
+			return nil, newErr("IndexError", "Replacement index %d out of range for positional args tuple", n)
+		}
+		return f.a.Pos[n], nil
+	}
+	for _, kw := range f.a.Kw {
+		if kw.Name == name {
+			return kw.Val, nil
+		}
+	}
+	return nil, newErr("KeyError", "%s", StrRepr(name))
 }

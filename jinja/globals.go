@@ -4,38 +4,8 @@ var builtinGlobals map[string]Value
 
 func init() {
 	builtinGlobals = map[string]Value{
-		"range": NewFunc("range", func(st *State, a Args) (Value, error) {
-			r := &Range{Step: 1}
-			var n [3]int64
-			for i, v := range a.Pos {
-				if i > 2 {
-					return nil, TypeErr("range expected at most 3 arguments, got %d", len(a.Pos))
-				}
-				x, ok := asInt(v)
-				if !ok {
-					return nil, TypeErr("'%s' object cannot be interpreted as an integer", TypeName(v))
-				}
-				n[i] = x
-			}
-			switch len(a.Pos) {
-			case 0:
-				return nil, TypeErr("range expected at least 1 argument, got 0")
-			case 1:
-				r.Stop = n[0]
-			case 2:
-				r.Start, r.Stop = n[0], n[1]
-			case 3:
-				r.Start, r.Stop, r.Step = n[0], n[1], n[2]
-			}
-			if r.Step == 0 {
-				return nil, ValueErr("range() arg 3 must not be zero")
-			}
-			if st.Env.MaxRange > 0 && r.Len() > st.Env.MaxRange {
-				return nil, newErr("OverflowError", "Range too big. The sandbox blocks ranges larger than MAX_RANGE (%d).", st.Env.MaxRange)
-			}
-			return r, nil
-		}),
-		"dict": NewFunc("dict", func(_ *State, a Args) (Value, error) { d := NewDict(); return d, dictUpdate(d, a) }),
+		"range": NewFunc("range", newRange),
+		"dict":  NewFunc("dict", func(_ *State, a Args) (Value, error) { d := NewDict(); return d, dictUpdate(d, a) }),
 		"namespace": NewFunc("namespace", func(_ *State, a Args) (Value, error) {
 			d := NewDict()
 			return &Namespace{d}, dictUpdate(d, a)
@@ -61,6 +31,40 @@ func init() {
 	}
 }
 
+// newRange is range(); the sandbox bounds its length.
+func newRange(st *State, a Args) (Value, error) {
+	r := &Range{Step: 1}
+	var n [3]int64
+	for i, v := range a.Pos {
+		if i > 2 {
+			return nil, TypeErr("range expected at most 3 arguments, got %d", len(a.Pos))
+		}
+		x, ok := asInt(v)
+		if !ok {
+			return nil, TypeErr("'%s' object cannot be interpreted as an integer", TypeName(v))
+		}
+		n[i] = x
+	}
+	switch len(a.Pos) {
+	case 0:
+		return nil, TypeErr("range expected at least 1 argument, got 0")
+	case 1:
+		r.Stop = n[0]
+	case 2:
+		r.Start, r.Stop = n[0], n[1]
+	case 3:
+		r.Start, r.Stop, r.Step = n[0], n[1], n[2]
+	}
+	if r.Step == 0 {
+		return nil, ValueErr("range() arg 3 must not be zero")
+	}
+	if st.Env.MaxRange > 0 && r.Len() > st.Env.MaxRange {
+		return nil, newErr("OverflowError", "Range too big. The sandbox blocks ranges larger than MAX_RANGE (%d).", st.Env.MaxRange)
+	}
+	return r, nil
+}
+
+// cycler is cycler(a, b, ...).
 type cycler struct {
 	items []Value
 	i     int

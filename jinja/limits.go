@@ -118,6 +118,10 @@ func (st *State) chargeBytes(n int) error {
 	return nil
 }
 
-func badDepth(what string) error {
-	return newErr("RecursionError", "maximum recursion depth exceeded%s", what)
+// grown counts n items that were added to a list.
+func (st *State) grown(l *List, n int) error {
+	if err := checkItems(len(l.Items)); err != nil {
+		return err
+	}
+	return st.chargeBytes(16 * n)
 }

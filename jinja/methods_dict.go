@@ -8,17 +8,24 @@ func init() {
 		"get":        dictGet,
 		"pop":        dictPop,
 		"setdefault": dictSetdefault,
-		"update":     func(_ *State, self Value, a Args) (Value, error) { return nil, dictUpdate(self.(*Dict), a) },
+		"update":     dictUpdateM,
 		"copy":       func(_ *State, self Value, a Args) (Value, error) { return self.(*Dict).Copy(), nil },
 		"clear":      func(_ *State, self Value, a Args) (Value, error) { *self.(*Dict) = *NewDict(); return nil, nil },
 		"popitem":    dictPopitem,
 	}
 }
 
+// dictUpdate is dict.update, and dict() on an empty dict: mappings, pairs, keywords.
 func dictUpdate(d *Dict, a Args) error {
 	for _, p := range a.Pos {
 		if o, ok := p.(*Dict); ok {
-			o.Each(func(k, v Value) { d.Set(k, v) })
+			for i := 0; i < len(o.ents); i++ { // d may be o
+				if e := o.ents[i]; e.live {
+					if err := d.Set(e.k, e.v); err != nil {
+						return err
+					}
+				}
+			}
 			continue
 		}
 		it, err := Iter(p)
@@ -39,9 +46,21 @@ func dictUpdate(d *Dict, a Args) error {
 		}
 	}
 	for _, k := range a.Kw {
-		d.Set(k.Name, k.Val)
+		d.setStr(k.Name, k.Val)
 	}
 	return nil
+}
+
+func dictUpdateM(st *State, self Value, a Args) (Value, error) {
+	d := self.(*Dict)
+	n := d.n
+	if err := dictUpdate(d, a); err != nil {
+		return nil, err
+	}
+	if err := checkItems(d.n); err != nil {
+		return nil, err
+	}
+	return nil, st.chargeBytes(64 * (d.n - n))
 }
 
 func dictGet(_ *State, self Value, a Args) (Value, error) {
@@ -73,10 +92,10 @@ func dictPop(_ *State, self Value, a Args) (Value, error) {
 	if len(a.Pos) > 1 {
 		return a.Pos[1], nil
 	}
-	return nil, &Error{Kind: "KeyError", Msg: Repr(a.Pos[0])}
+	return nil, newErr("KeyError", "%s", Repr(a.Pos[0]))
 }
 
-func dictSetdefault(_ *State, self Value, a Args) (Value, error) {
+func dictSetdefault(st *State, self Value, a Args) (Value, error) {
 	d := self.(*Dict)
 	if len(a.Pos) < 1 {
 		return nil, TypeErr("setdefault expected at least 1 argument, got 0")
@@ -87,6 +106,9 @@ func dictSetdefault(_ *State, self Value, a Args) (Value, error) {
 	var v Value
 	if len(a.Pos) > 1 {
 		v = a.Pos[1]
+	}
+	if err := st.chargeBytes(64); err != nil {
+		return nil, err
 	}
 	return v, d.Set(a.Pos[0], v)
 }
@@ -102,6 +124,7 @@ func dictPopitem(_ *State, self Value, a Args) (Value, error) {
 	return NewTuple(last, v), nil
 }
 
+// view is items, keys and values.
 func view(kind string) method {
 	return func(_ *State, self Value, a Args) (Value, error) {
 		if len(a.Pos) > 0 {

@@ -60,16 +60,16 @@ func sortValues(s []Value, key func(Value) (Value, error), rev bool) error {
 	return nil
 }
 
-func listAppend(_ *State, self Value, a Args) (Value, error) {
+func listAppend(st *State, self Value, a Args) (Value, error) {
 	if len(a.Pos) != 1 || len(a.Kw) > 0 {
 		return nil, TypeErr("list.append() takes exactly one argument (%d given)", len(a.Pos))
 	}
 	l := self.(*List)
 	l.Items = append(l.Items, a.Pos[0])
-	return nil, nil
+	return nil, st.grown(l, 1)
 }
 
-func listExtend(_ *State, self Value, a Args) (Value, error) {
+func listExtend(st *State, self Value, a Args) (Value, error) {
 	if len(a.Pos) != 1 {
 		return nil, TypeErr("list.extend() takes exactly one argument (%d given)", len(a.Pos))
 	}
@@ -78,16 +78,22 @@ func listExtend(_ *State, self Value, a Args) (Value, error) {
 		return nil, err
 	}
 	l := self.(*List)
+	if err := checkItems(len(l.Items) + len(it)); err != nil {
+		return nil, err
+	}
 	l.Items = append(l.Items, it...)
-	return nil, nil
+	return nil, st.grown(l, len(it))
 }
 
-func listInsert(_ *State, self Value, a Args) (Value, error) {
+func listInsert(st *State, self Value, a Args) (Value, error) {
 	if len(a.Pos) != 2 {
 		return nil, TypeErr("insert expected 2 arguments, got %d", len(a.Pos))
 	}
 	l := self.(*List)
-	i, _ := asInt(a.Pos[0])
+	i, ok := asInt(a.Pos[0])
+	if !ok {
+		return nil, notIndex(a.Pos[0])
+	}
 	n := int64(len(l.Items))
 	if i < 0 {
 		i += n
@@ -96,7 +102,7 @@ func listInsert(_ *State, self Value, a Args) (Value, error) {
 	l.Items = append(l.Items, nil)
 	copy(l.Items[i+1:], l.Items[i:])
 	l.Items[i] = a.Pos[1]
-	return nil, nil
+	return nil, st.grown(l, 1)
 }
 
 func listPop(_ *State, self Value, a Args) (Value, error) {
@@ -109,7 +115,10 @@ func listPop(_ *State, self Value, a Args) (Value, error) {
 	}
 	i := int64(len(l.Items) - 1)
 	if len(a.Pos) > 0 {
-		i, _ = asInt(a.Pos[0])
+		var ok bool
+		if i, ok = asInt(a.Pos[0]); !ok {
+			return nil, notIndex(a.Pos[0])
+		}
 		if i < 0 {
 			i += int64(len(l.Items))
 		}
@@ -122,10 +131,17 @@ func listPop(_ *State, self Value, a Args) (Value, error) {
 	return v, nil
 }
 
+func notIndex(v Value) error {
+	return TypeErr("'%s' object cannot be interpreted as an integer", TypeName(v))
+}
+
 func listRemove(_ *State, self Value, a Args) (Value, error) {
 	l := self.(*List)
+	if len(a.Pos) != 1 {
+		return nil, TypeErr("list.remove() takes exactly one argument (%d given)", len(a.Pos))
+	}
 	for i, v := range l.Items {
-		if len(a.Pos) == 1 && Equal(v, a.Pos[0]) {
+		if Equal(v, a.Pos[0]) {
 			l.Items = append(l.Items[:i:i], l.Items[i+1:]...)
 			return nil, nil
 		}
@@ -158,6 +174,7 @@ func listSort(st *State, self Value, a Args) (Value, error) {
 	}, Truth(b.Or("reverse", false)))
 }
 
+// seqIndex is list.index and tuple.index.
 func seqIndex(items func(Value) []Value) method {
 	return func(_ *State, self Value, a Args) (Value, error) {
 		b, err := a.Bind("index", "value")
@@ -173,6 +190,7 @@ func seqIndex(items func(Value) []Value) method {
 	}
 }
 
+// seqCount is list.count and tuple.count.
 func seqCount(items func(Value) []Value) method {
 	return func(_ *State, self Value, a Args) (Value, error) {
 		b, err := a.Bind("count", "value")

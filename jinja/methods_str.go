@@ -88,22 +88,26 @@ func stripM(l, r bool) method {
 	}
 }
 
-func pad(s string, width int64, fill string, mode byte) string {
+// pad brings s to a width of code points; mode is l, r or c.
+func pad(s string, width int64, fill string, mode byte) (string, error) {
 	n := width - int64(utf8.RuneCountInString(s))
 	if n <= 0 {
-		return s
+		return s, nil
+	}
+	if err := checkRepeat(len(fill), n, maxText); err != nil {
+		return "", err
 	}
 	switch mode {
 	case 'l':
-		return s + strings.Repeat(fill, int(n))
+		return s + strings.Repeat(fill, int(n)), nil
 	case 'r':
-		return strings.Repeat(fill, int(n)) + s
+		return strings.Repeat(fill, int(n)) + s, nil
 	}
 	l := n / 2
-	if n%2 == 1 && width%2 == 1 {
+	if n%2 == 1 && width%2 == 1 { // CPython's choice of the longer side
 		l++
 	}
-	return strings.Repeat(fill, int(l)) + s + strings.Repeat(fill, int(n-l))
+	return strings.Repeat(fill, int(l)) + s + strings.Repeat(fill, int(n-l)), nil
 }
 
 func padM(mode byte) method {
@@ -112,8 +116,11 @@ func padM(mode byte) method {
 		if err != nil {
 			return nil, err
 		}
-		f, _ := b.Or("fillchar", " ").(string)
-		return pad(self.(string), optInt(b, "width", 0), f, mode), nil
+		f, ok := b.Or("fillchar", " ").(string)
+		if !ok || utf8.RuneCountInString(f) != 1 {
+			return nil, TypeErr("The fill character must be exactly one character long")
+		}
+		return pad(self.(string), optInt(b, "width", 0), f, mode)
 	}
 }
 
@@ -195,7 +202,7 @@ func strReplace(_ *State, self Value, a Args) (Value, error) {
 	if !ok2 {
 		return nil, TypeErr("replace() argument 2 must be str, not %s", TypeName(b.Get("new")))
 	}
-	return strings.Replace(self.(string), o, n, int(optInt(b, "count", -1))), nil
+	return replaceText(self.(string), o, n, optInt(b, "count", -1))
 }
 
 func strJoin(_ *State, self Value, a Args) (Value, error) {
@@ -215,7 +222,7 @@ func strJoin(_ *State, self Value, a Args) (Value, error) {
 		}
 		p[i] = s
 	}
-	return strings.Join(p, self.(string)), nil
+	return joinText(p, self.(string))
 }
 
 func strZfill(_ *State, self Value, a Args) (Value, error) {
@@ -225,9 +232,10 @@ func strZfill(_ *State, self Value, a Args) (Value, error) {
 	}
 	s, w := self.(string), optInt(b, "width", 0)
 	if s != "" && (s[0] == '-' || s[0] == '+') {
-		return s[:1] + pad(s[1:], w-1, "0", 'r'), nil
+		t, err := pad(s[1:], w-1, "0", 'r')
+		return s[:1] + t, err
 	}
-	return pad(s, w, "0", 'r'), nil
+	return pad(s, w, "0", 'r')
 }
 
 func strRemoveprefix(_ *State, self Value, a Args) (Value, error) {
@@ -257,6 +265,9 @@ func strExpandtabs(_ *State, self Value, a Args) (Value, error) {
 		switch {
 		case r == '\t' && ts > 0:
 			n := ts - col%ts
+			if err := checkRepeat(1, n+int64(sb.Len()), maxText); err != nil {
+				return nil, err
+			}
 			sb.WriteString(strings.Repeat(" ", int(n)))
 			col += n
 		case r == '\n' || r == '\r':

@@ -22,6 +22,9 @@ func Iter(v Value) ([]Value, error) {
 	case *Gen:
 		return x.drain()
 	case string:
+		if len(x) > maxItems && utf8.RuneCountInString(x) > maxItems {
+			return nil, limitErr("text of more than %d characters cannot be looped over", maxItems)
+		}
 		out := make([]Value, 0, len(x))
 		for _, r := range x {
 			out = append(out, string(r))
