@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/dvt-dev/dvt/connectors"
 )
 
 // This file holds all the DuckDB text that the planner builds.
@@ -41,6 +43,16 @@ func ClockMacros(now time.Time) []string {
 	}
 	// age(t) is the time since t at today's midnight.
 	return append(out, "CREATE OR REPLACE TEMP MACRO age(a) AS system.main.age(CAST("+date+" AS TIMESTAMP), a), (a, b) AS system.main.age(a, b)")
+}
+
+// ScalarLiteral is the value of a scalar as a literal of its type. text is what DuckDB
+// gives for CAST(value AS VARCHAR) in a session whose time zone is UTC.
+func ScalarLiteral(t connectors.Type, text string, null bool) string {
+	v := "NULL"
+	if !null {
+		v = literal(text)
+	}
+	return "CAST(" + v + " AS " + t.String() + ")"
 }
 
 // exprText is an expression over a relation's columns, for people and as a key.

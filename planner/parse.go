@@ -23,6 +23,7 @@ type query struct {
 	// unstable is a function that DuckDB folds to a constant when it plans and whose
 	// value may differ when the model runs: nothing that was folded may be trusted.
 	unstable string
+	volatile string // a function that gives another value at each call
 }
 
 // tableFunctions are those that a model may use: they compute rows from their
@@ -34,6 +35,11 @@ var tableFunctions = []string{"range", "generate_series", "unnest", "repeat", "r
 var unstableFunctions = []string{
 	"current_database", "current_schema", "current_schemas", "in_search_path", "txid_current", "getvariable",
 	"current_setting", "current_user", "session_user", "user", "current_role", "current_catalog",
+}
+
+var volatileFunctions = []string{
+	"random", "setseed", "uuid", "gen_random_uuid", "uuidv4", "uuidv7", "nextval", "currval", "current_connection_id", "current_query",
+	"current_query_id", "current_transaction_id", "sleep_ms", "stats", "write_log", "error",
 }
 
 // clockFunctions read the clock when they are called past the macros that freeze it:
@@ -150,6 +156,9 @@ func (q *query) check(o obj, ctes []string) error {
 		qualified := str(o, "catalog") != "" || str(o, "schema") != ""
 		if slices.Contains(unstableFunctions, name) || qualified && slices.Contains(clockFunctions, name) {
 			q.unstable = name
+		}
+		if slices.Contains(volatileFunctions, name) {
+			q.volatile = name
 		}
 	}
 	return nil
