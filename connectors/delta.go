@@ -133,3 +133,23 @@ type Extremes interface {
 	// under the name of its column, in the form that Read decodes.
 	SelectExtremes(e Extract, exprs []string) string
 }
+
+// LocalFolder is a connection that is a folder of this machine (files). State records
+// may be kept below it.
+type LocalFolder interface {
+	// Folder is the absolute path.
+	Folder() string
+}
+
+// FileKeeper is a connection that keeps small files with conditional writes (object
+// storage). State records may be kept in it.
+type FileKeeper interface {
+	// GetFile returns a file and a version that names this content; ErrNotFound.
+	GetFile(ctx context.Context, path string) (data []byte, version string, err error)
+	// PutFile writes a file if it still has version ("" = does not exist yet), else
+	// ErrStateMoved.
+	PutFile(ctx context.Context, path string, data []byte, version string) error
+	// ListFiles returns the paths below prefix.
+	ListFiles(ctx context.Context, prefix string) ([]string, error)
+	DeleteFile(ctx context.Context, path string) error
+}
