@@ -24,6 +24,13 @@ func createView(r *Relation, id int) string {
 	return "CREATE OR REPLACE VIEW " + viewName(r) + " AS SELECT * FROM system.main." + scanFunction + "(" + literal(strconv.Itoa(id)) + ")"
 }
 
+// ExecutionSettings are statements that the instance which runs plans needs to compute
+// what was planned, besides ClockMacros. DuckDB 1.5 pushes filters of a join's keys below
+// LIMIT and TOP_N when it has more than one thread, so that other rows fill the limit.
+func ExecutionSettings() []string {
+	return []string{"SET TimeZone = 'UTC'", "SET disabled_optimizers = 'join_filter_pushdown'"}
+}
+
 // ClockMacros are statements that make now() and its kin constants of a DuckDB
 // connection. The execution instance needs the same ones as the shadow: a predicate
 // like ts < now() would lose rows if the extract and DuckDB's own filter used

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand"
 	"os"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -132,8 +133,8 @@ func newFuzz(t *testing.T, seed int64) *fuzz {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = f.db.Close() })
-	for _, q := range append([]string{"SET TimeZone = 'UTC'", "SET threads = 2", "SET disabled_optimizers = 'join_filter_pushdown'",
-		"ATTACH ':memory:' AS src_whole", "ATTACH ':memory:' AS src_staged"}, ClockMacros(testNow)...) {
+	setUp := []string{"SET threads = 2", "ATTACH ':memory:' AS src_whole", "ATTACH ':memory:' AS src_staged"}
+	for _, q := range slices.Concat(setUp, ExecutionSettings(), ClockMacros(testNow)) {
 		f.exec(q)
 	}
 	return f
