@@ -1,0 +1,64 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/dvt-dev/dvt/connectors"
+)
+
+// snapshot is an exported snapshot. It lives as long as the transaction that exported
+// it, whose session waits idle; each Read takes a session of its own.
+type snapshot struct {
+	c       *conn
+	session *pgxpool.Conn
+	id      string
+}
+
+// Snapshot implements connectors.Snapshotter.
+func (c *conn) Snapshot(ctx context.Context) (connectors.Snapshot, error) {
+	session, err := c.acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := &snapshot{c: c, session: session}
+	pc := session.Conn().PgConn()
+	if err = c.exec(ctx, pc, beginSQL(modeSnapshot, c.settings.session)); err == nil {
+		var rows [][]cell
+		if rows, err = c.query(ctx, pc, "SELECT pg_catalog.pg_export_snapshot()"); err == nil {
+			s.id = rows[0][0].s
+			return s, nil
+		}
+	}
+	closeNow(pc)
+	session.Release()
+	return nil, err
+}
+
+// Read implements connectors.Snapshot.
+func (s *snapshot) Read(ctx context.Context, q connectors.Query, emit func(arrow.RecordBatch) error) error {
+	return s.c.transaction(ctx, modeSnapshot+"; "+snapshotSQL(s.id), func(pc *pgconn.PgConn) error {
+		return s.c.copyTo(ctx, pc, q, emit)
+	})
+}
+
+// Parallel implements connectors.Snapshot.
+func (s *snapshot) Parallel() bool { return true }
+
+// Close implements connectors.Snapshot.
+func (s *snapshot) Close() error {
+	if s.session == nil {
+		return nil
+	}
+	ctx := context.Background()
+	_, err := s.session.Conn().PgConn().Exec(ctx, "ROLLBACK").ReadAll()
+	if err != nil {
+		closeNow(s.session.Conn().PgConn())
+	}
+	s.session.Release()
+	s.session = nil
+	return s.c.statementError("ROLLBACK", 0, err)
+}
