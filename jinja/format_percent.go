@@ -1,6 +1,7 @@
 package jinja
 
 import (
+	"math"
 	"math/big"
 	"strconv"
 	"strings"
@@ -211,6 +212,12 @@ func percentText(c byte, v Value, sp fspec) (string, error) {
 
 func percentInt(c byte, v Value, sp fspec) (string, error) {
 	if f, ok := v.(float64); ok && c != 'x' && c != 'X' && c != 'o' {
+		switch {
+		case math.IsInf(f, 0):
+			return "", newErr("OverflowError", "cannot convert float infinity to integer")
+		case math.IsNaN(f):
+			return "", ValueErr("cannot convert float NaN to integer")
+		}
 		v = floatToInt(f)
 	}
 	b, ok := asBig(v)

@@ -10,7 +10,7 @@ import (
 const (
 	maxText    = 64 << 20 // bytes of one string value or of one render's output
 	maxItems   = 4 << 20  // elements of one list or tuple
-	maxWalk    = 20 << 20 // elements one repr, comparison, hash or JSON dump may visit
+	maxWalk    = 4 << 20  // elements one repr, comparison, hash or JSON dump may visit
 	maxBits    = 1 << 20  // of an integer
 	maxNesting = 200      // blocks or parentheses within each other, as in CPython
 	maxLinks   = 2000     // operators chained in one expression: it is evaluated by recursion
