@@ -1,0 +1,328 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/dvt-dev/dvt/connectors"
+	"github.com/dvt-dev/dvt/jinja"
+	"github.com/dvt-dev/dvt/jinja/dbt"
+)
+
+// Render is how one node is rendered.
+type Render struct {
+	Execute       bool // false: parse mode, for tests of macros
+	IsIncremental bool
+	FullRefresh   bool
+	// WhereCond and IncrementalValue answer incremental_where_cond() and
+	// incremental_value(); column is "" when the template names none. Nil is the
+	// first run: 1=1 and null.
+	WhereCond, IncrementalValue func(column string) (string, error)
+	// RunQuery runs read-only DuckDB SQL whose relations carry RelationMarker; see
+	// Project.Relations. Nil: run_query is an error in execute mode.
+	RunQuery func(ctx context.Context, sql string) (*dbt.Table, error)
+	// Describe gives the columns of a relation for adapter.get_columns_in_relation and
+	// adapter.get_relation. Nil: these are errors in execute mode.
+	Describe func(ctx context.Context, r RelationUse) (cols []*dbt.Column, exists bool, err error)
+	Now      time.Time
+	// Dialect is the engine whose SQL is rendered: "duckdb" for federated models,
+	// else the output's type. "" is "duckdb".
+	Dialect string
+	// Quote writes a relation in the SQL of the node's own connection; nil is DuckDB's
+	// way with RelationMarker on the catalog. database and schema may be "".
+	Quote func(database, schema, name string) string
+	// Log gets what macros log: level is one of dbt.LogDebug, LogInfo, LogPrint, LogWarn.
+	Log func(level, msg string)
+}
+
+// Compiled is a rendered node.
+type Compiled struct {
+	SQL string
+	// Relations are what SQL names, in the order of their first mention. Empty when
+	// the rendering had a Quote of its own.
+	Relations []RelationUse
+	// CTEs are the ephemeral models that went into SQL.
+	CTEs []string
+}
+
+// renderer is one rendering of one node, and of the ephemeral models inside it.
+type renderer struct {
+	p    *Project
+	ctx  context.Context
+	rc   Render
+	node *Node // whose SQL this is
+	// hook: relations of other connections are refused.
+	hook     bool
+	spelling *dbt.Spelling
+	ctes     []cte
+	byID     map[string]string // unique id of an ephemeral model to its CTE's name
+	open     map[string]bool
+	err      error // what a value could not report where it was printed
+}
+
+type cte struct{ name, sql, id string }
+
+func (p *Project) newRenderer(ctx context.Context, n *Node, rc Render) *renderer {
+	if rc.Dialect == "" {
+		rc.Dialect = "duckdb"
+	}
+	if rc.Now.IsZero() {
+		rc.Now = p.opts.StartedAt
+	}
+	return &renderer{p: p, ctx: ctx, rc: rc, node: n, spelling: relationSpelling(rc.Dialect, rc.Quote), byID: map[string]string{}, open: map[string]bool{}}
+}
+
+// Compile renders a node's SQL. Ephemeral models that it reads become CTEs in front.
+func (p *Project) Compile(ctx context.Context, n *Node, rc Render) (*Compiled, error) {
+	if n.Err != nil {
+		return nil, n.Err
+	}
+	r := p.newRenderer(ctx, n, rc)
+	sql, err := r.body(n)
+	if err != nil {
+		return nil, err
+	}
+	out := &Compiled{SQL: withCTEs(sql, r.ctes)}
+	for _, c := range r.ctes {
+		out.CTEs = append(out.CTEs, c.id)
+	}
+	if rc.Quote == nil {
+		out.Relations = p.Relations(n, out.SQL)
+	}
+	return out, nil
+}
+
+// RenderHook renders a hook or other text in the context of n. Relations that are not
+// on n's connection are an error: the hook could not reach them.
+func (p *Project) RenderHook(ctx context.Context, n *Node, text string, rc Render) (string, error) {
+	r := p.newRenderer(ctx, n, rc)
+	r.hook = true
+	return r.text(n, text)
+}
+
+// RenderString renders text in the context of n, with any relation. n may be nil.
+func (p *Project) RenderString(ctx context.Context, n *Node, text string, rc Render) (string, error) {
+	if n == nil {
+		n = &Node{Name: "inline", Package: p.Name, ResourceType: TypeModel, Path: "inline", UniqueID: "model." + p.Name + ".inline",
+			FQN: []string{p.Name, "inline"}, Connection: p.TargetName, Config: Config{Materialized: FTable, Enabled: true}, owner: p.packages[0]}
+	}
+	return p.newRenderer(ctx, n, rc).text(n, text)
+}
+
+// Inline is a node for SQL that stands in no file, such as that of show --inline: it
+// knows its relations and may be compiled like a model.
+func (p *Project) Inline(text string) (*Node, error) {
+	n := &Node{Name: "inline", Package: p.Name, ResourceType: TypeModel, Path: "<inline>", RawCode: text, Body: text, BodyLine: 1,
+		UniqueID: "model." + p.Name + ".inline", FQN: []string{p.Name, "inline"}, Connection: p.TargetName, Alias: "inline",
+		Federated: true, Config: Config{Materialized: FTable, Enabled: true}, owner: p.packages[0]}
+	l := &loader{p: p, ctx: context.Background()}
+	out := &parsed{node: n}
+	if err := l.parseBody(out); err != nil {
+		return nil, err
+	}
+	if err := l.resolveNode(n); err != nil {
+		return nil, err
+	}
+	return n, l.faults.err()
+}
+
+func (r *renderer) text(n *Node, text string) (string, error) {
+	t, err := r.p.registry.Env.Parse(text, n.Path, 1)
+	if err != nil {
+		return "", fromJinja(err, pos{file: n.Path})
+	}
+	return r.run(n, t, nil)
+}
+
+// body renders the template of a node.
+func (r *renderer) body(n *Node) (string, error) {
+	if n.tmpl == nil {
+		return "", &Error{File: n.Path, Msg: fmt.Sprintf("%s '%s' has no SQL to compile", n.ResourceType, n.Name)}
+	}
+	return r.run(n, n.tmpl, nil)
+}
+
+func (r *renderer) run(n *Node, t *jinja.Template, vars map[string]jinja.Value) (string, error) {
+	ctx := dbt.NewNode(r.p.registry, n.Package, r.host(n))
+	for k, v := range vars {
+		ctx.Vars[k] = v
+	}
+	if n.Test != nil && n.Test.kwargs != nil {
+		st := ctx.State(!r.rc.Execute)
+		kw, err := n.Test.render(dbt.NewNativeEnv(), n, st)
+		if err != nil {
+			return "", fromJinja(err, pos{file: n.Path, line: n.Test.line})
+		}
+		ctx.Vars["_dbt_generic_test_kwargs"] = kw
+	}
+	st := ctx.State(!r.rc.Execute)
+	st.Strict = r.rc.Execute
+	st.Context = r.ctx
+	sql, err := t.RenderState(st)
+	if err == nil {
+		err = r.err
+	}
+	if err != nil {
+		var c context.Context = r.ctx
+		if c != nil && c.Err() != nil && !errors.Is(err, c.Err()) {
+			err = c.Err()
+		}
+		return "", fromJinja(err, pos{file: n.Path, line: n.BodyLine})
+	}
+	return sql, nil
+}
+
+// host answers the context of n, which is the renderer's node or an ephemeral model
+// inside it.
+func (r *renderer) host(n *Node) *dbt.Host {
+	h := r.p.baseHost(r.ctx, n)
+	h.Execute, h.Now, h.Spelling = r.rc.Execute, r.rc.Now, r.spelling
+	h.Dialects = r.dialects()
+	h.IsIncremental = r.rc.IsIncremental && n == r.node
+	h.FullRefresh = r.rc.FullRefresh || r.p.opts.FullRefresh
+	if n == r.node {
+		h.WhereCond, h.IncrementalValue = r.rc.WhereCond, r.rc.IncrementalValue
+	}
+	h.RunQuery, h.Log = r.rc.RunQuery, r.rc.Log
+	if r.rc.Describe != nil {
+		h.Describe = r.describe
+	}
+	h.Target = r.p.targetVar(r.p.TargetName, r.fail)
+	h.Config = &dbt.Config{Get: n.get}
+	h.Ref = func(pkg, name string, version jinja.Value) (jinja.Value, error) {
+		return r.ref(n, Ref{pkg, name, str(version)})
+	}
+	h.Source = func(source, table string) (jinja.Value, error) { return r.source(n, source, table) }
+	h.This = r.relation(n)
+	h.Database, h.Schema = r.database(n.Connection), n.Schema
+	h.PreHooks, h.PostHooks = n.Config.PreHook, n.Config.PostHook
+	if r.rc.Execute {
+		h.Graph = r.p.graphValue()
+	}
+	return h
+}
+
+// fail keeps the first error that a value could not return.
+func (r *renderer) fail(err error) {
+	if r.err == nil {
+		r.err = err
+	}
+}
+
+// dialects are the names that dispatch tries: the engine as the profile spells it,
+// then the engine it is a kind of.
+func (r *renderer) dialects() []string {
+	out := []string{r.rc.Dialect}
+	if k, err := connectors.Lookup(r.rc.Dialect); err == nil && len(k.Types) > 0 {
+		out = append(out, k.Types[0])
+	}
+	return unique(out)
+}
+
+// database is what stands in front of the schema: the output's name, where all
+// outputs are catalogs; else the database's own name, if the profile tells.
+func (r *renderer) database(connection string) jinja.Value {
+	if r.rc.Quote == nil {
+		return connection
+	}
+	o := r.p.profile.outputs[connection]
+	if o == nil {
+		return nil
+	}
+	for _, k := range []string{"dbname", "database"} {
+		if v, ok := o.Keys[k]; ok && v != nil {
+			return fmt.Sprint(v)
+		}
+	}
+	return nil
+}
+
+// relation is where a node lands.
+func (r *renderer) relation(n *Node) *dbt.Relation {
+	kind := "table"
+	if n.Config.Materialized == View {
+		kind = View
+	}
+	return dbt.NewRelation(r.spelling, r.database(n.Connection), orNil(n.Schema), n.Alias, kind)
+}
+
+func orNil(s string) jinja.Value {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+func (r *renderer) ref(from *Node, ref Ref) (jinja.Value, error) {
+	to, err := r.p.ref(from, ref)
+	if err != nil {
+		return nil, compileError(err)
+	}
+	if to.Config.Materialized == Ephemeral {
+		return r.ephemeral(to)
+	}
+	if err := r.seen(from, to.UniqueID, fmt.Sprintf("ref('%s')", ref.Name)); err != nil {
+		return nil, err
+	}
+	if err := r.reachable(to.Connection, "model '"+to.Name+"'"); err != nil {
+		return nil, err
+	}
+	return r.relation(to), nil
+}
+
+func (r *renderer) source(from *Node, source, table string) (jinja.Value, error) {
+	s, err := r.p.source(from, source, table)
+	if err != nil {
+		return nil, compileError(err)
+	}
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	if err := r.seen(from, s.UniqueID, fmt.Sprintf("source('%s', '%s')", source, table)); err != nil {
+		return nil, err
+	}
+	if err := r.reachable(s.Connection, "source '"+s.Label()+"'"); err != nil {
+		return nil, err
+	}
+	return dbt.NewRelation(r.spelling, r.database(s.Connection), orNil(s.Schema), s.Identifier, "table"), nil
+}
+
+// seen refuses a dependency that parsing did not find: the node may run before it.
+func (r *renderer) seen(from *Node, id, label string) error {
+	if r.hook || !r.rc.Execute || from.UniqueID == id || from.tmpl == nil {
+		return nil
+	}
+	for _, d := range from.DependsOn {
+		if d == id {
+			return nil
+		}
+	}
+	return compileError(fmt.Errorf("%s was not found when the project was parsed, so that %s '%s' may run before it: add the line\n-- depends_on: {{ %s }}",
+		label, from.ResourceType, from.Name, label))
+}
+
+func (r *renderer) reachable(connection, what string) error {
+	if !r.hook || connection == r.node.Connection {
+		return nil
+	}
+	return compileError(fmt.Errorf("a hook of '%s' runs on '%s' and cannot read %s, which is on '%s'", r.node.Name, r.node.Connection, what, connection))
+}
+
+func compileError(err error) error {
+	return &jinja.Error{Kind: "CompilationError", Msg: err.Error(), Cause: err}
+}
+
+func (r *renderer) describe(ctx context.Context, rel *dbt.Relation) ([]*dbt.Column, bool, error) {
+	use, ok := r.p.use(r.node, rel.Part(0), rel.Part(1), rel.Part(2))
+	if !ok && r.rc.Quote != nil {
+		use.Connection = r.node.Connection
+	}
+	use.Relation = connectors.Relation{Schema: use.Schema, Name: use.Name}
+	return r.rc.Describe(ctx, use)
+}
+
+// trimSQL takes blanks and closing semicolons off SQL that goes into parentheses.
+func trimSQL(s string) string { return strings.TrimRight(s, "; \t\r\n") }
