@@ -6,7 +6,6 @@ import (
 	"math/big"
 	"net/netip"
 	"strconv"
-	"unicode/utf8"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/bitutil"
@@ -279,15 +278,9 @@ func (d *decoder) strings(n int, want connectors.Type, nulls []byte, nested bool
 		return nil, d.mismatch(t, want)
 	}
 	b := newTextBuffer(d.alloc, n)
-	for range n {
-		size, err := d.in.size(maxText)
-		if err == nil {
-			err = b.read(d.in, size)
-		}
-		if err != nil {
-			b.release()
-			return nil, err
-		}
+	if err := b.readAll(d.in, n); err != nil {
+		b.release()
+		return nil, err
 	}
 	return d.finishText(b, n, want, nulls, nested)
 }
@@ -347,81 +340,3 @@ func (d *decoder) fixedText(t *chType, v []byte, names map[int16]string) (string
 	s, ok := names[int16(binary.LittleEndian.Uint16(v))]
 	return s, ok
 }
-
-// textBuffer collects variable-length values in Arrow's layout.
-type textBuffer struct {
-	off, data *memory.Buffer
-	n, used   int
-}
-
-func newTextBuffer(alloc memory.Allocator, n int) *textBuffer {
-	b := &textBuffer{off: memory.NewResizableBuffer(alloc), data: memory.NewResizableBuffer(alloc)}
-	b.off.Resize(4 * (n + 1))
-	arrow.Int32Traits.CastFromBytes(b.off.Bytes())[0] = 0
-	return b
-}
-
-// room makes space for a value of size bytes and returns it.
-func (b *textBuffer) room(size int) ([]byte, error) {
-	end := b.used + size
-	if end > 1<<31-1 {
-		return nil, fmt.Errorf("a block holds more than 2 GB of text in one column: lower max_block_size in custom_settings")
-	}
-	if end > b.data.Len() {
-		b.data.Resize(max(end, 2*b.data.Len(), 1<<12))
-	}
-	v := b.data.Bytes()[b.used:end]
-	b.used = end
-	b.n++
-	arrow.Int32Traits.CastFromBytes(b.off.Bytes())[b.n] = int32(end)
-	return v, nil
-}
-
-func (b *textBuffer) read(in *input, size int) error {
-	v, err := b.room(size)
-	if err != nil {
-		return err
-	}
-	return in.full(v)
-}
-
-func (b *textBuffer) add(s []byte) error {
-	v, err := b.room(len(s))
-	copy(v, s)
-	return err
-}
-
-func (b *textBuffer) value(i int) []byte {
-	off := arrow.Int32Traits.CastFromBytes(b.off.Bytes())
-	return b.data.Bytes()[off[i]:off[i+1]]
-}
-
-// invalid is the index of the first value that is not UTF-8, -1 if there is none.
-func (b *textBuffer) invalid(nulls []byte) int {
-	if b.data.Len() == 0 {
-		return -1
-	}
-	all, off := b.data.Bytes()[:b.used], arrow.Int32Traits.CastFromBytes(b.off.Bytes())
-	if utf8.Valid(all) {
-		whole := true // no character lies across two values
-		for _, o := range off[:b.n] {
-			whole = whole && (int(o) == len(all) || utf8.RuneStart(all[o]))
-		}
-		if whole {
-			return -1
-		}
-	}
-	for i := range b.n {
-		if !isNull(nulls, i) && !utf8.Valid(b.value(i)) {
-			return i
-		}
-	}
-	return -1
-}
-
-func (b *textBuffer) trim() *memory.Buffer {
-	b.data.ResizeNoShrink(b.used)
-	return b.data
-}
-
-func (b *textBuffer) release() { b.off.Release(); b.data.Release() }

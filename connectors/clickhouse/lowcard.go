@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/dvt-dev/dvt/connectors"
@@ -98,18 +97,14 @@ func (d *decoder) spread(dict arrow.ArrayData, idx []uint32, nulls []byte, want 
 		}
 		return d.build(typ, len(idx), nulls, []*memory.Buffer{out}), nil
 	}
-	arr, ok := array.MakeFromData(dict).(array.BinaryLike)
-	if !ok {
+	if id := typ.ID(); id != arrow.STRING && id != arrow.BINARY {
 		return nil, fmt.Errorf("LowCardinality of %s is not supported", want)
 	}
-	defer arr.Release()
+	off := arrow.Int32Traits.CastFromBytes(dict.Buffers()[1].Bytes())
+	src := dict.Buffers()[2].Bytes()
 	b := newTextBuffer(d.alloc, len(idx))
-	var src []byte
-	if bufs := dict.Buffers(); bufs[2] != nil {
-		src = bufs[2].Bytes()
-	}
 	for i, k := range idx {
-		from, to := arr.ValueOffset64(int(k)), arr.ValueOffset64(int(k)+1)
+		from, to := off[k], off[k+1]
 		if isNull(nulls, i) {
 			to = from
 		}
