@@ -1,0 +1,174 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/dvt-dev/dvt/connectors"
+)
+
+// Describe reads a table's or view's columns by what they declare. It looks at no row.
+func (c *conn) Describe(ctx context.Context, rel connectors.Relation) (*connectors.Table, error) {
+	if err := c.knows(rel); err != nil {
+		return nil, err
+	}
+	s, release, err := c.reader(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	return c.describe(ctx, s, rel)
+}
+
+func (c *conn) describe(ctx context.Context, s *session, rel connectors.Relation) (*connectors.Table, error) {
+	t := &connectors.Table{RowEstimate: -1}
+	var sql string
+	err := s.rows(ctx, c.d.findRelation(rel), func(st *stmt) error {
+		sql = st.text(2)
+		t.View = st.text(0) == "view" || strings.HasPrefix(strings.ToUpper(sql), "CREATE VIRTUAL")
+		t.Relation = connectors.Relation{Schema: c.d.schemaOf(rel), Name: st.text(1)}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if t.Name == "" {
+		return nil, fmt.Errorf("%s in %s: %w", rel, c.path, connectors.ErrNotFound)
+	}
+	if err := c.columns(ctx, s, t); err != nil {
+		return nil, err
+	}
+	if t.RowEstimate, err = c.estimate(ctx, s, t.Relation); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// columns fills t.Columns and t.PrimaryKey.
+func (c *conn) columns(ctx context.Context, s *session, t *connectors.Table) error {
+	withoutRowid, strict := false, false
+	err := s.rows(ctx, c.d.tableList(t.Relation), func(st *stmt) error {
+		withoutRowid, strict = st.integer(0) != 0, st.integer(1) != 0
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	textEncoding := ""
+	err = s.rows(ctx, encoding, func(st *stmt) error {
+		if e := st.text(0); e != "UTF-8" {
+			textEncoding = e
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	key := map[int]string{}
+	names := map[string]bool{}
+	err = s.rows(ctx, c.d.tableInfo(t.Relation), func(st *stmt) error {
+		const hiddenInVirtualTable = 1
+		if st.integer(4) == hiddenInVirtualTable {
+			return nil
+		}
+		col := connectors.Column{
+			Name: st.text(0), Native: st.text(1), Engine: engine,
+			Nullable: st.integer(2) == 0, Attrs: map[string]string{},
+		}
+		col.Type = typeOf(col.Native)
+		if textEncoding != "" {
+			col.Attrs[attrEncoding] = textEncoding
+		}
+		names[strings.ToLower(col.Name)] = true
+		if pk := int(st.integer(3)); pk > 0 {
+			key[pk] = col.Name
+		}
+		t.Columns = append(t.Columns, col)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for i := 1; i <= len(key); i++ {
+		t.PrimaryKey = append(t.PrimaryKey, key[i])
+	}
+	rowKey := ""
+	if !t.View && !withoutRowid {
+		// A column may have taken a name of the rowid for itself.
+		for _, name := range []string{"rowid", "_rowid_", "oid"} {
+			if !names[name] {
+				rowKey = name
+				break
+			}
+		}
+	}
+	for i := range t.Columns {
+		col := &t.Columns[i]
+		if rowKey != "" {
+			col.Attrs[attrRowKey] = rowKey
+		}
+		if !t.View {
+			col.Collation = strings.ToUpper(s.collation(t.Schema, t.Name, col.Name))
+		}
+		alias := rowKey != "" && len(key) == 1 && key[1] == col.Name && strings.EqualFold(col.Native, "INTEGER") && c.isRowid(ctx, s, t, col.Name)
+		if alias || strict && !strings.EqualFold(col.Native, "ANY") {
+			col.Attrs[attrFixed] = "1"
+		}
+		c.applyPolicy(col)
+	}
+	return nil
+}
+
+// applyPolicy: with sqlite_type_mismatch: text a column whose values the engine does not
+// hold to its type is read as text, all of it: a type is not chosen by looking at rows.
+func (c *conn) applyPolicy(col *connectors.Column) {
+	if c.d.policy != mismatchText || col.Attrs[attrFixed] != "" || col.Type.Kind == connectors.Blob {
+		return
+	}
+	col.Type = connectors.T(connectors.Varchar)
+}
+
+// isRowid reports whether an INTEGER PRIMARY KEY column is the rowid: then it has no
+// index of its own. "INTEGER PRIMARY KEY DESC" has one, and may hold texts and NULLs.
+func (c *conn) isRowid(ctx context.Context, s *session, t *connectors.Table, column string) bool {
+	alias := true
+	err := s.rows(ctx, c.d.keyIndex(t.Relation), func(st *stmt) error {
+		alias = false
+		return nil
+	})
+	return err == nil && alias
+}
+
+// estimate is the row count of ANALYZE, -1 without one. Each index has a line of its
+// own; a partial index counts fewer rows than the table.
+func (c *conn) estimate(ctx context.Context, s *session, rel connectors.Relation) (int64, error) {
+	rows := int64(-1)
+	err := s.rows(ctx, c.d.rowStatistics(rel), func(st *stmt) error {
+		first, _, _ := strings.Cut(st.text(0), " ")
+		if n, err := strconv.ParseInt(first, 10, 64); err == nil {
+			rows = max(rows, n)
+		}
+		return nil
+	})
+	if err != nil && hasCode(err, codeAny) {
+		return -1, nil // never analyzed: there is no sqlite_stat1
+	}
+	return rows, err
+}
+
+// knows reports a schema that is no attached file by a message of its own.
+func (c *conn) knows(rel connectors.Relation) error {
+	schema := c.d.schemaOf(rel)
+	if slices.ContainsFunc(c.attached, func(a attachment) bool { return strings.EqualFold(a.schema, schema) }) {
+		return nil
+	}
+	var all []string
+	for _, a := range c.attached {
+		all = append(all, a.schema)
+	}
+	return fmt.Errorf("sqlite connection %q has no schema %q, only %s: name its file in schemas_and_paths: %w",
+		c.name, schema, strings.Join(all, ", "), connectors.ErrNotFound)
+}
