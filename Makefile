@@ -35,9 +35,8 @@ bin/servers: FORCE
 	go build -o $@ ./internal/servers/cmd/servers
 
 demo: build
-	dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; \
-	cp -R testdata/projects/demo/. "$$dir"; \
-	dvt=$(abspath bin/dvt); cd "$$dir"; "$$dvt" run; "$$dvt" show
+	dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; dvt=$(abspath bin/dvt); cd "$$dir"; \
+	"$$dvt" init demo; cd demo; "$$dvt" run; "$$dvt" show -s revenue_by_country --limit 8
 
 test: bin/servers
 	$(SERVERS) $(TEST) -timeout 10m $(PKGS)

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dvt-dev/dvt/project"
+	"github.com/dvt-dev/dvt/run"
+)
+
+func (a *app) compileCommand() *cobra.Command {
+	var o run.Options
+	c := &cobra.Command{Use: "compile", Short: "Render models to target/compiled; nothing is moved"}
+	sel, exclude := selectFlags(c)
+	c.Flags().BoolVarP(&o.FullRefresh, "full-refresh", "f", false, "render as for a full refresh")
+	c.RunE = func(cmd *cobra.Command, _ []string) error {
+		r, err := a.start(cmd.Context(), "compile", o)
+		if err != nil {
+			return err
+		}
+		nodes, err := a.selectNodes(r.Project, *sel, *exclude, "model")
+		if err != nil {
+			return err
+		}
+		for _, n := range nodes {
+			sql, err := r.Compile(cmd.Context(), n)
+			if err != nil {
+				return err
+			}
+			if err := r.WriteCompiled(n.Path, sql); err != nil {
+				return err
+			}
+			if len(*sel) > 0 {
+				if err := a.out(fmt.Sprintf("Compiled node '%s' is:\n%s", n.Name, sql)); err != nil {
+					return err
+				}
+			}
+		}
+		a.say("Compiled %d models to target/compiled", len(nodes))
+		return r.WriteJSON("manifest.json", r.Project.Manifest())
+	}
+	return c
+}
+
+func (a *app) explainCommand() *cobra.Command {
+	var o run.Options
+	var output string
+	c := &cobra.Command{Use: "explain", Short: "Show the plan of each model: what each source will be sent, and why"}
+	sel, exclude := selectFlags(c)
+	c.Flags().BoolVarP(&o.FullRefresh, "full-refresh", "f", false, "plan a full refresh")
+	c.Flags().StringVar(&output, "output", "text", "text or json")
+	c.RunE = func(cmd *cobra.Command, _ []string) error {
+		if output != "text" && output != "json" {
+			return fmt.Errorf("--output %q: expected text or json", output)
+		}
+		r, err := a.start(cmd.Context(), "explain", o)
+		if err != nil {
+			return err
+		}
+		nodes, err := a.selectNodes(r.Project, *sel, *exclude, "model")
+		if err != nil {
+			return err
+		}
+		return a.explain(cmd, r, runnable(nodes), output)
+	}
+	return c
+}
+
+func (a *app) explain(cmd *cobra.Command, r *run.Runner, nodes []*project.Node, output string) error {
+	all := []run.Explanation{}
+	var failed []error
+	for i, n := range nodes {
+		p, err := r.Explain(cmd.Context(), n)
+		if err != nil {
+			failed = append(failed, r.Failure(n, err))
+			continue
+		}
+		e := p.Explanation()
+		all = append(all, e)
+		if output == "text" {
+			if i > 0 {
+				if err := a.out(""); err != nil {
+					return err
+				}
+			}
+			var b strings.Builder
+			if err := e.Write(&b, n.Config.Materialized); err != nil {
+				return err
+			}
+			if err := a.out(b.String()); err != nil {
+				return err
+			}
+		}
+	}
+	if output == "json" {
+		doc, err := run.EncodeJSON(all)
+		if err != nil {
+			return err
+		}
+		if err := a.out(doc); err != nil {
+			return err
+		}
+	}
+	if len(failed) > 0 {
+		return &nodeError{errors.Join(failed...)}
+	}
+	return nil
+}
+
+func (a *app) lsCommand() *cobra.Command {
+	var output string
+	var types []string
+	c := &cobra.Command{Use: "ls", Aliases: []string{"list"}, Short: "List nodes"}
+	sel, exclude := selectFlags(c)
+	c.Flags().StringVar(&output, "output", "name", "name, path or json")
+	c.Flags().StringArrayVar(&types, "resource-type", nil, "model, seed, snapshot, test")
+	c.RunE = func(cmd *cobra.Command, _ []string) error {
+		p, err := a.load(cmd.Context(), "list", false)
+		if err != nil {
+			return err
+		}
+		nodes, err := a.selectNodes(p, *sel, *exclude, types...)
+		if err != nil {
+			return err
+		}
+		for _, n := range nodes {
+			line := ""
+			switch output {
+			case "name":
+				line = strings.Join(n.FQN, ".")
+			case "path":
+				line = n.Path
+			case "json":
+				doc, err := json.Marshal(map[string]any{
+					"name": n.Name, "resource_type": n.ResourceType, "package_name": n.Package, "original_file_path": n.Path,
+					"unique_id": n.UniqueID, "alias": n.Alias, "tags": n.Tags, "config": map[string]any{"materialized": n.Config.Materialized, "enabled": true},
+					"depends_on": map[string]any{"nodes": n.DependsOn}, "connection": n.Connection,
+				})
+				if err != nil {
+					return err
+				}
+				line = string(doc)
+			default:
+				return fmt.Errorf("--output %q: expected name, path or json", output)
+			}
+			if err := a.out(line); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return c
+}
+
+func (a *app) versionCommand() *cobra.Command {
+	return &cobra.Command{Use: "version", Short: "Print the version", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+		return a.out("dvt " + version)
+	}}
+}

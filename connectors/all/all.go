@@ -1,0 +1,9 @@
+// Package all registers every connector. It is the one place that imports engines.
+package all
+
+import (
+	_ "github.com/dvt-dev/dvt/connectors/clickhouse"
+	_ "github.com/dvt-dev/dvt/connectors/mysql"
+	_ "github.com/dvt-dev/dvt/connectors/postgres"
+	_ "github.com/dvt-dev/dvt/connectors/sqlite"
+)

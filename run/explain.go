@@ -1,0 +1,160 @@
+package run
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/dvt-dev/dvt/connectors"
+	"github.com/dvt-dev/dvt/planner"
+	"github.com/dvt-dev/dvt/project"
+)
+
+// Explanation is a prepared model as `dvt explain --output json` prints it; its keys
+// are stable.
+type Explanation struct {
+	Model      string             `json:"model"`
+	Lane       string             `json:"lane"`
+	LaneReason string             `json:"lane_reason"`
+	Target     ExplainTarget      `json:"target"`
+	Strategy   string             `json:"strategy"`
+	Scalars    []any              `json:"scalars"`
+	Extracts   []ExplainedExtract `json:"extracts"`
+	ComputeSQL string             `json:"compute_sql"`
+	Load       string             `json:"load"`
+}
+
+// ExplainTarget is where the result lands.
+type ExplainTarget struct {
+	Connection string `json:"connection"`
+	Relation   string `json:"relation"`
+}
+
+// ExplainedExtract is one read.
+type ExplainedExtract struct {
+	Relation   string            `json:"relation"`
+	Connection string            `json:"connection"`
+	SQL        string            `json:"sql"`
+	Columns    []string          `json:"columns"`
+	Of         int               `json:"columns_of"`
+	Pushed     []ExplainedPushed `json:"pushed"`
+	Kept       []ExplainedKept   `json:"kept"`
+	Limit      *int64            `json:"limit"`
+	Chunks     []any             `json:"chunks"`
+	Pruned     bool              `json:"pruned"`
+	Estimate   *int64            `json:"row_estimate"`
+}
+
+// ExplainedPushed is a predicate that the source applies.
+type ExplainedPushed struct {
+	SQL    string `json:"sql"`
+	Exact  bool   `json:"exact"`
+	Reason string `json:"reason"`
+}
+
+// ExplainedKept is a predicate that only DuckDB applies.
+type ExplainedKept struct {
+	SQL    string `json:"sql"`
+	Reason string `json:"reason"`
+}
+
+// Explanation gathers the facts of p.
+func (p *Prepared) Explanation() Explanation {
+	plan := p.Plan
+	e := Explanation{
+		Model: modelTitle(p.Node), Lane: plan.Lane, LaneReason: plan.LaneReason, Strategy: "replace",
+		Target:  ExplainTarget{p.Node.Connection, p.Target.String()},
+		Scalars: []any{}, Extracts: []ExplainedExtract{}, ComputeSQL: project.Display(plan.SQL), Load: "staging → swap",
+	}
+	for _, x := range plan.Extracts {
+		e.Extracts = append(e.Extracts, explainExtract(x))
+	}
+	return e
+}
+
+func explainExtract(x planner.Extract) ExplainedExtract {
+	table := x.Relation.Table
+	out := ExplainedExtract{
+		Relation: x.Relation.Label, Connection: x.Relation.Connection, SQL: x.Query.SQL, Columns: []string{}, Of: len(table.Columns),
+		Pushed: []ExplainedPushed{}, Kept: []ExplainedKept{}, Chunks: []any{}, Pruned: x.Pruned,
+	}
+	for _, i := range x.Columns {
+		out.Columns = append(out.Columns, table.Columns[i].Name)
+	}
+	for _, c := range x.Pushed {
+		out.Pushed = append(out.Pushed, ExplainedPushed{c.SQL, c.Verdict == connectors.Exact, c.Reason})
+	}
+	for _, c := range x.Kept {
+		out.Kept = append(out.Kept, ExplainedKept{project.Display(c.SQL), c.Reason})
+	}
+	if x.Limit >= 0 {
+		out.Limit = &x.Limit
+	}
+	if table.RowEstimate >= 0 {
+		out.Estimate = &table.RowEstimate
+	}
+	return out
+}
+
+// modelTitle is a model's name below its folder: marts.orders_by_country.
+func modelTitle(n *project.Node) string {
+	if len(n.FQN) > 2 {
+		return strings.Join(n.FQN[1:], ".")
+	}
+	return n.Name
+}
+
+// Write prints e for people.
+func (e Explanation) Write(w io.Writer, materialized string) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "model %s   %s → %s.%s   %s\n", e.Model, materialized, e.Target.Connection, e.Target.Relation, e.Strategy)
+	fmt.Fprintf(&b, "lane %s: %s\n", e.Lane, e.LaneReason)
+	for _, x := range e.Extracts {
+		x.write(&b)
+	}
+	b.WriteString("  compute\n")
+	indent(&b, "    ", e.ComputeSQL)
+	fmt.Fprintf(&b, "  load     %s\n", e.Load)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (x ExplainedExtract) write(b *strings.Builder) {
+	rows := "? rows"
+	if x.Estimate != nil {
+		rows = "about " + plural(*x.Estimate, "row")
+	}
+	fmt.Fprintf(b, "  extract %s   %s   %d of %d columns   %s\n", x.Relation, x.Connection, len(x.Columns), x.Of, rows)
+	if x.Pruned {
+		b.WriteString("    nothing is read: the plan needs no row of it\n")
+		return
+	}
+	indent(b, "    ", x.SQL)
+	width := 0
+	for _, c := range x.Pushed {
+		width = max(width, len([]rune(c.SQL)))
+	}
+	for _, c := range x.Kept {
+		width = max(width, len([]rune(c.SQL)))
+	}
+	width = min(width, 40)
+	for _, c := range x.Pushed {
+		verdict := "superset: " + c.Reason
+		if c.Exact {
+			verdict = "exact"
+		}
+		fmt.Fprintf(b, "    pushed   %-*s   %s\n", width, c.SQL, verdict)
+	}
+	for _, c := range x.Kept {
+		fmt.Fprintf(b, "    kept     %-*s   %s\n", width, c.SQL, c.Reason)
+	}
+	if x.Limit != nil {
+		fmt.Fprintf(b, "    limit    %d\n", *x.Limit)
+	}
+}
+
+func indent(b *strings.Builder, by, text string) {
+	for _, line := range strings.Split(strings.TrimSpace(text), "\n") {
+		b.WriteString(by + line + "\n")
+	}
+}

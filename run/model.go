@@ -1,0 +1,234 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/dvt-dev/dvt/compute"
+	"github.com/dvt-dev/dvt/connectors"
+	"github.com/dvt-dev/dvt/extract"
+	"github.com/dvt-dev/dvt/jinja/dbt"
+	"github.com/dvt-dev/dvt/load"
+	"github.com/dvt-dev/dvt/planner"
+	"github.com/dvt-dev/dvt/project"
+)
+
+// Models runs nodes and reports each; it is what `dvt run` does.
+func (r *Runner) Models(ctx context.Context, nodes []*project.Node) []*Result {
+	for _, n := range nodes {
+		if n.Promoted {
+			r.emit(Warn, "warning", n, "", nil, n.PromotionWarning)
+		}
+	}
+	return r.Run(ctx, nodes, r.runModel)
+}
+
+func (r *Runner) runModel(ctx context.Context, n *project.Node, res *Result) {
+	err := r.model(ctx, n, res)
+	if err == nil {
+		res.Status, res.Message = Success, "SUCCESS"
+		return
+	}
+	if cause := context.Cause(ctx); cause != nil && errors.Is(err, context.Canceled) {
+		err = fmt.Errorf("cancelled: %w", cause)
+	}
+	res.Status, res.Err = Error, r.explainError(n, err)
+	res.Message = r.Redact.String(res.Err.Error())
+}
+
+// model runs one federated model from plan to swap.
+func (r *Runner) model(ctx context.Context, n *project.Node, res *Result) error {
+	if !n.Federated {
+		return fmt.Errorf("materialized '%s' over one connection is not run by this version; use materialized='f_table'", n.Config.Materialized)
+	}
+	if n.Config.Materialized != "f_table" {
+		return fmt.Errorf("materialized '%s' is not run by this version; use materialized='f_table'", n.Config.Materialized)
+	}
+	target, err := r.Conns.Get(n.Connection)
+	if err != nil {
+		return err
+	}
+	if err := load.CanReplace(n.Connection, target); err != nil {
+		return err
+	}
+	start := time.Now()
+	p, err := r.Prepare(ctx, n)
+	res.Timings.Plan = time.Since(start)
+	if err != nil {
+		return err
+	}
+	res.Plan, res.Compiled = p.Plan, project.Display(p.Compiled.SQL)
+	release, err := r.lock(ctx, n, target, p.Target)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if err := r.hooks(ctx, n, target, n.Config.PreHook); err != nil {
+		return err
+	}
+	if err := r.federate(ctx, p, target, res); err != nil {
+		return err
+	}
+	return r.hooks(ctx, n, target, n.Config.PostHook)
+}
+
+// lock keeps a second dvt from the target and removes what dead runs left there.
+func (r *Runner) lock(ctx context.Context, n *project.Node, target connectors.Conn, rel connectors.Relation) (func(), error) {
+	release := func() {}
+	if l, ok := target.(connectors.Locker); ok {
+		var err error
+		wait := r.Project.Settings.LockWait
+		release, err = l.Lock(ctx, rel, wait, func() {
+			r.emit(Info, "lock_wait", n, "", nil, fmt.Sprintf("%s: another run holds its lock, waiting up to %s", n.Name, wait))
+		})
+		if err != nil {
+			return nil, fmt.Errorf("locking %s: %w", rel, err)
+		}
+	}
+	if err := target.(connectors.Stager).CleanStaging(ctx, rel); err != nil {
+		release()
+		return nil, fmt.Errorf("removing leftovers beside %s: %w", rel, err)
+	}
+	return release, nil
+}
+
+// hooks runs statements on the target's connection, in its dialect.
+func (r *Runner) hooks(ctx context.Context, n *project.Node, target connectors.Conn, hooks []string) error {
+	for _, hook := range hooks {
+		d := target.Dialect()
+		rc := r.render(n)
+		rc.Quote = func(_, schema, name string) string {
+			return d.Relation(connectors.Relation{Schema: schema, Name: name})
+		}
+		sql, err := r.Project.RenderHook(ctx, n, hook, rc)
+		if err != nil {
+			return fmt.Errorf("rendering hook %q: %w", connectors.Shorten(hook), err)
+		}
+		if sql == "" {
+			continue
+		}
+		if err := target.Exec(ctx, sql); err != nil {
+			return fmt.Errorf("hook %q: %w", connectors.Shorten(hook), err)
+		}
+	}
+	return nil
+}
+
+// federate is the compute lane: extracts, the model's SQL over them, load.
+func (r *Runner) federate(ctx context.Context, p *Prepared, target connectors.Conn, res *Result) error {
+	engine, err := r.Engine()
+	if err != nil {
+		return fmt.Errorf("starting the compute engine: %w", err)
+	}
+	m, err := engine.Model(p.Node.Name)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if e := m.Close(); e != nil {
+			r.Log.Warn("closing the model's staging", "model", p.Node.Name, "error", e)
+		}
+	}()
+	plan := p.Plan
+	if r.Options.Empty {
+		plan = emptied(plan)
+	}
+	start := time.Now()
+	res.Extracts, err = extract.Run(ctx, plan, m, r.Conns.Get, r.limits, &extract.Progress{})
+	res.Timings.Extract = time.Since(start)
+	if err != nil {
+		return err
+	}
+	cols, err := resultColumns(ctx, m, plan)
+	if err != nil {
+		return err
+	}
+	spec := connectors.StageSpec{RunID: r.RunID, Target: p.Target, Columns: cols, Options: targetOptions(p.Node, plan)}
+	start = time.Now()
+	var handing time.Duration
+	res.Loaded, err = load.Replace(ctx, target, spec, func(ctx context.Context, emit func(arrow.RecordBatch) error) error {
+		defer func() { res.Timings.Compute = time.Since(start) - handing }()
+		return m.Query(ctx, plan.SQL, plan.Ordered, func(rec arrow.RecordBatch) error {
+			t := time.Now()
+			defer func() { handing += time.Since(t) }()
+			res.RowsOut += rec.NumRows()
+			return emit(rec)
+		})
+	})
+	res.Timings.Load = time.Since(start) - res.Timings.Compute
+	stats := engine.Stats()
+	res.PeakMemory, res.Spilled = stats.PeakMemory, stats.Spilled
+	r.Conns.Forget(p.Node.Connection, p.Target)
+	return err
+}
+
+// resultColumns are the plan's columns with the types that the execution instance
+// gives them: those decide the layout of the batches.
+func resultColumns(ctx context.Context, m *compute.Model, plan *planner.Plan) ([]connectors.Column, error) {
+	cols, err := m.Columns(ctx, plan.SQL)
+	if err != nil {
+		return nil, err
+	}
+	if len(cols) != len(plan.Columns) {
+		return nil, fmt.Errorf("the plan has %d columns but the query returns %d", len(plan.Columns), len(cols))
+	}
+	for i := range cols {
+		if planned := plan.Columns[i]; planned.Type.Equal(cols[i].Type) {
+			cols[i].Native, cols[i].Engine, cols[i].Attrs = planned.Native, planned.Engine, planned.Attrs
+			cols[i].Type.Length = planned.Type.Length
+		}
+	}
+	return cols, nil
+}
+
+// emptied is plan without any read: every relation is staged empty.
+func emptied(plan *planner.Plan) *planner.Plan {
+	out := *plan
+	out.Extracts = append([]planner.Extract(nil), plan.Extracts...)
+	for i := range out.Extracts {
+		out.Extracts[i].Pruned = true
+	}
+	return &out
+}
+
+func targetOptions(n *project.Node, plan *planner.Plan) connectors.TargetOptions {
+	c := n.Config
+	return connectors.TargetOptions{
+		ColumnTypes: c.ColumnTypes, Indexes: c.Indexes, UniqueKey: c.UniqueKey, Watermark: c.WatermarkColumn,
+		Engine: c.Engine, OrderBy: c.OrderBy, PartitionBy: c.PartitionBy, Format: c.Format, Path: c.Path, Ordered: plan.Ordered,
+	}
+}
+
+// render is the Jinja context of a node of this run.
+func (r *Runner) render(n *project.Node) project.Render {
+	return project.Render{
+		Execute: true, FullRefresh: r.Options.FullRefresh, Now: r.Now, RunQuery: r.runQuery,
+		Log: func(level, msg string) { r.macroLog(n, level, msg) },
+	}
+}
+
+// macroLog prints what a macro logs: log(…, info=true), print and warnings on the
+// terminal, the rest in the log file.
+func (r *Runner) macroLog(n *project.Node, level, msg string) {
+	switch level {
+	case dbt.LogWarn:
+		r.emit(Warn, "macro_log", n, "", nil, msg)
+	case dbt.LogInfo, dbt.LogPrint:
+		r.emit(Info, "macro_log", n, "", nil, msg)
+	default:
+		r.Log.Debug(r.Redact.String(msg), "model", n.Name)
+	}
+}
+
+// Compile renders a model for its user to read.
+func (r *Runner) Compile(ctx context.Context, n *project.Node) (string, error) {
+	c, err := r.Project.Compile(ctx, n, r.render(n))
+	if err != nil {
+		return "", err
+	}
+	return project.Display(c.SQL), nil
+}

@@ -1,0 +1,74 @@
+package run
+
+import (
+	"time"
+
+	"github.com/dvt-dev/dvt/extract"
+	"github.com/dvt-dev/dvt/load"
+	"github.com/dvt-dev/dvt/planner"
+	"github.com/dvt-dev/dvt/project"
+)
+
+// Status is how a node ended, in dbt's words.
+type Status string
+
+// The states.
+const (
+	Success Status = "success"
+	Error   Status = "error"
+	Skipped Status = "skipped"
+)
+
+// Result is how one node ended.
+type Result struct {
+	Node     *project.Node
+	Status   Status
+	Err      error
+	Message  string // one line for artifacts
+	Start    time.Time
+	Elapsed  time.Duration
+	Thread   string
+	Compiled string // what the user sees of the rendered SQL
+	Plan     *planner.Plan
+	Extracts []extract.Stat
+	Loaded   load.Result
+	RowsOut  int64
+	Timings  Timings
+	// PeakMemory is the process's peak resident memory up to the node's end and
+	// Spilled what the compute engine had written to its temporary files, in bytes.
+	PeakMemory, Spilled int64
+}
+
+// Timings are the parts of a node's time. Compute and load overlap: compute is the
+// time until the last batch less the time spent handing batches over.
+type Timings struct{ Plan, Extract, Compute, Load time.Duration }
+
+// RowsIn is what left all sources.
+func (r *Result) RowsIn() int64 {
+	var n int64
+	for _, s := range r.Extracts {
+		n += s.Rows
+	}
+	return n
+}
+
+// Summary counts results.
+type Summary struct{ Pass, Warn, Error, Skip int }
+
+// Total is the number of nodes.
+func (s Summary) Total() int { return s.Pass + s.Warn + s.Error + s.Skip }
+
+func Summarize(results []*Result) Summary {
+	var s Summary
+	for _, r := range results {
+		switch r.Status {
+		case Success:
+			s.Pass++
+		case Error:
+			s.Error++
+		case Skipped:
+			s.Skip++
+		}
+	}
+	return s
+}

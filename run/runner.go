@@ -1,0 +1,106 @@
+// Package run walks plans: it opens connections, plans models against live catalogs,
+// schedules them over the DAG, runs each through extract, compute and load, and writes
+// what happened. It holds no engine and no SQL of its own.
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/dvt-dev/dvt/compute"
+	"github.com/dvt-dev/dvt/connectors"
+	"github.com/dvt-dev/dvt/extract"
+	"github.com/dvt-dev/dvt/planner"
+	"github.com/dvt-dev/dvt/project"
+)
+
+// Options are the choices of one run.
+type Options struct {
+	FullRefresh bool
+	FailFast    bool
+	Empty       bool // read no rows: build every target empty
+}
+
+// Runner runs the models of one project. Close it.
+type Runner struct {
+	Project *project.Project
+	Options Options
+	Sink    Sink
+	Log     *slog.Logger
+	Redact  *Redactor
+	RunID   string
+	Now     time.Time
+
+	Conns   *Connections
+	planner *planner.Planner
+	limits  *extract.Limits
+
+	engineOnce sync.Once
+	engine     *compute.Engine
+	engineErr  error
+
+	mu        sync.Mutex
+	plannedAs map[string][]connectors.Column // columns of models that are planned but not built
+}
+
+// New prepares a runner; no connection is opened.
+func New(ctx context.Context, p *project.Project, o Options, sink Sink, log *slog.Logger) (*Runner, error) {
+	pl, err := planner.New(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("starting the planner: %w", err)
+	}
+	r := &Runner{
+		Project: p, Options: o, Sink: sink, Log: log, Redact: NewRedactor(p.Outputs),
+		RunID: uuid.NewString(), Now: time.Now().UTC().Truncate(time.Microsecond),
+		planner: pl, limits: extract.NewLimits(p.Settings.ExtractParallelism),
+		plannedAs: map[string][]connectors.Column{},
+	}
+	r.Conns = NewConnections(p.Outputs, connectors.Env{
+		ProjectDir: p.Dir, RunID: r.RunID, Log: log, ConnectTimeout: 10 * time.Second,
+		Engine: func(context.Context) (connectors.Engine, error) { return r.Engine() },
+	})
+	return r, nil
+}
+
+// Engine is the run's one compute engine, started when first needed.
+func (r *Runner) Engine() (*compute.Engine, error) {
+	r.engineOnce.Do(func() {
+		s := r.Project.Settings
+		if err := os.MkdirAll(filepath.Join(r.Project.Dir, ".dvt"), 0o700); err != nil {
+			r.engineErr = fmt.Errorf("creating .dvt: %w", err)
+			return
+		}
+		r.engine, r.engineErr = compute.Open(compute.Config{
+			MemoryLimit: s.MemoryLimit, Threads: s.Threads, TempDirectory: s.TempDirectory,
+			MaxTempDirectorySize: s.MaxTempDirectorySize, RunID: r.RunID, Now: r.Now,
+		})
+	})
+	return r.engine, r.engineErr
+}
+
+// Close ends connections, planner and compute engine.
+func (r *Runner) Close() error {
+	errs := []error{r.Conns.Close(), r.planner.Close()}
+	r.engineOnce.Do(func() { r.engineErr = errors.New("the run is over") })
+	if r.engine != nil {
+		errs = append(errs, r.engine.Close())
+	}
+	return errors.Join(errs...)
+}
+
+func (r *Runner) emit(level Level, name string, node *project.Node, status Status, fields map[string]any, text string) {
+	e := Event{Time: time.Now().UTC(), Level: level, Name: name, Text: r.Redact.String(text), Status: status, Fields: fields}
+	if node != nil {
+		e.Node = node.UniqueID
+	}
+	r.Log.Debug(e.Text, "event", name, "node", e.Node)
+	r.Sink.Event(e)
+}
