@@ -1,0 +1,6 @@
+//go:build !linux
+
+package compute
+
+func tuneAllocators(int) {}
+func trimAllocators()    {}

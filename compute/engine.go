@@ -1,0 +1,133 @@
+// Package compute is the DuckDB of one run: its memory and spill limits, the staging of
+// extracts under the names that a model's SQL uses, and the model's query. It reads no
+// source and writes no target, and it decides nothing about plans.
+package compute
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/dvt-dev/dvt/compute/duck"
+	"github.com/dvt-dev/dvt/connectors"
+	"github.com/dvt-dev/dvt/planner"
+)
+
+// Config says how much a run may use.
+type Config struct {
+	// MemoryLimit is what the run may use in bytes, for all models at once; 0 is
+	// DefaultMemoryLimit. The process's resident memory stays within it plus a fixed
+	// overhead of 300 MB.
+	MemoryLimit int64
+	// EngineShare is the part of MemoryLimit, less InFlight, that is DuckDB's own
+	// limit; 0 is DefaultEngineShare. The rest is for what DuckDB does not account:
+	// strings in aggregate states, allocator slack.
+	EngineShare float64
+	Threads     int // 0: one for each core
+	// TempDirectory is the folder below which the run owns one of its own; "" is the
+	// system's folder for temporary files.
+	TempDirectory        string
+	MaxTempDirectorySize string // "" = 90 % of the free disk
+	RunID                string
+	Now                  time.Time // what now() is in SQL; zero: the time of Open
+}
+
+// InFlight is the memory set aside for record batches between connectors and DuckDB.
+const InFlight = 64 << 20
+
+// DefaultEngineShare leaves a quarter to what DuckDB does not account. Measured at a limit
+// of 350 MB: joins and sorts stay within 110 MB above DuckDB's own limit; min and max
+// of text over millions of groups take up to 300 MB above it.
+const DefaultEngineShare = 0.75
+
+// leastMemory is what DuckDB needs to do anything with several threads.
+const leastMemory = 64 << 20
+
+// Engine is the DuckDB of a run. All methods may be called from several goroutines.
+type Engine struct {
+	db   *duck.DB
+	temp *tempDir
+	stat *sampler
+
+	mu     sync.Mutex
+	models int
+}
+
+var _ connectors.Engine = (*Engine)(nil)
+
+// Open starts the DuckDB of a run and removes what dead runs left in TempDirectory.
+func Open(cfg Config) (*Engine, error) {
+	temp, err := newTempDir(cfg.TempDirectory, cfg.RunID)
+	if err != nil {
+		return nil, fmt.Errorf("starting the compute engine: %w", err)
+	}
+	e := &Engine{temp: temp}
+	if err := e.start(cfg); err != nil {
+		return nil, errors.Join(fmt.Errorf("starting the compute engine: %w", err), e.Close())
+	}
+	return e, nil
+}
+
+func (e *Engine) start(cfg Config) (err error) {
+	threads := cfg.Threads
+	if threads <= 0 {
+		threads = runtime.NumCPU()
+	}
+	now := cfg.Now
+	if now.IsZero() {
+		now = time.Now()
+	}
+	tuneAllocators(threads)
+	e.db, err = duck.Open(duck.Options{
+		Settings: settings(engineMemory(cfg), threads, e.temp.spill(), cfg.MaxTempDirectorySize),
+		Init:     append([]string{sessionSettings}, planner.ClockMacros(now)...),
+	})
+	if err != nil {
+		return err
+	}
+	ctx := context.Background()
+	session, err := e.db.Connect(ctx)
+	if err != nil {
+		return err
+	}
+	if err := session.Exec(ctx, globalSettings); err != nil {
+		return errors.Join(err, session.Close())
+	}
+	e.stat = newSampler(session)
+	return nil
+}
+
+// engineMemory is DuckDB's memory_limit in bytes.
+func engineMemory(cfg Config) int64 {
+	limit, share := cfg.MemoryLimit, cfg.EngineShare
+	if limit <= 0 {
+		limit = DefaultMemoryLimit()
+	}
+	if share <= 0 || share > 1 {
+		share = DefaultEngineShare
+	}
+	return max(leastMemory, int64(float64(limit-InFlight)*share))
+}
+
+// Session opens a session for a connector.
+func (e *Engine) Session(ctx context.Context) (connectors.Session, error) {
+	return e.db.Session(ctx)
+}
+
+// Close ends the engine and removes its files. Models and sessions must be closed before.
+func (e *Engine) Close() error {
+	var errs []error
+	if e.stat != nil {
+		errs = append(errs, e.stat.close())
+	}
+	if e.db != nil {
+		errs = append(errs, e.db.Close())
+	}
+	return errors.Join(append(errs, e.temp.close())...)
+}
+
+// Version is the engine's name and version, for people.
+func Version() string { return duck.Version() }

@@ -1,0 +1,114 @@
+package compute
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/dvt-dev/dvt/compute/duck"
+	"github.com/dvt-dev/dvt/connectors"
+)
+
+// stored is the table that holds the extracted columns of a relation.
+type stored struct {
+	catalog, schema, name string
+	cols                  []connectors.Column
+}
+
+func (t stored) String() string { return relationName(t.catalog, t.schema, t.name) }
+
+// create makes the relation: one table when all columns are extracted in their order,
+// else a table of those that are and a view over it with all.
+func (m *Model) create(ctx context.Context, catalog, schema, name string, all []connectors.Column, extracted []int) (stored, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.session == nil {
+		return stored{}, errors.New("the model's staging is closed")
+	}
+	if len(all) == 0 {
+		return stored{}, errors.New("the relation has no columns")
+	}
+	t := stored{catalog: catalog + m.suffix, schema: schema, name: name}
+	whole := len(extracted) == len(all)
+	for i, at := range extracted {
+		if at < 0 || at >= len(all) {
+			return stored{}, fmt.Errorf("there is no column %d", at)
+		}
+		t.cols = append(t.cols, all[at])
+		whole = whole && at == i
+	}
+	if err := m.ensure(ctx, t.catalog, schema); err != nil {
+		return stored{}, err
+	}
+	if whole {
+		return t, m.session.Exec(ctx, createTable(t.String(), t.cols))
+	}
+	if err := m.ensure(ctx, t.catalog, hiddenSchema); err != nil {
+		return stored{}, err
+	}
+	m.hidden++
+	t.schema, t.name = hiddenSchema, fmt.Sprintf("t%d", m.hidden)
+	ddl := createTable(t.String(), t.cols)
+	if len(t.cols) == 0 {
+		ddl = createRowsTable(t.String())
+	}
+	if err := m.session.Exec(ctx, ddl); err != nil {
+		return stored{}, err
+	}
+	return t, m.session.Exec(ctx, createView(relationName(t.catalog, schema, name), t.String(), all, extracted))
+}
+
+// ensure attaches a catalog and creates a schema once.
+func (m *Model) ensure(ctx context.Context, catalog, schema string) error {
+	if !m.made[catalog] {
+		if err := m.session.Exec(ctx, attachMemory(catalog)); err != nil {
+			return err
+		}
+		m.made[catalog] = true
+	}
+	key := catalog + "\x00" + schema
+	if m.made[key] {
+		return nil
+	}
+	if err := m.session.Exec(ctx, createSchema(catalog, schema)); err != nil {
+		return err
+	}
+	m.made[key] = true
+	return nil
+}
+
+// stageAppender fills a stored table, or only counts.
+type stageAppender struct {
+	ctx     context.Context
+	model   *Model
+	table   stored
+	session *duck.Conn
+	rows    connectors.Appender // nil when no column is extracted
+	count   int64
+	closed  bool
+}
+
+func (a *stageAppender) Append(rec arrow.RecordBatch) error {
+	if a.rows == nil {
+		a.count += rec.NumRows()
+		return a.ctx.Err()
+	}
+	return a.model.unmark(a.rows.Append(rec))
+}
+
+func (a *stageAppender) Close() error {
+	if a.closed {
+		return nil
+	}
+	a.closed = true
+	var err error
+	switch {
+	case a.rows != nil:
+		err = a.rows.Close()
+	case a.count > 0:
+		err = a.session.Exec(a.ctx, insertRows(a.table.String(), a.count))
+	}
+	return errors.Join(a.model.unmark(err), a.session.Close())
+}
