@@ -84,6 +84,7 @@ func newField(t *target) (*field, error) {
 	default:
 		return nil, &connectors.TypeError{Column: t.col.Name, Native: t.col.Type.String(), Reason: "dvt cannot write it"}
 	}
+	f.narrow()
 	return f, nil
 }
 

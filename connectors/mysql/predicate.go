@@ -197,7 +197,7 @@ func textLeaf(p *connectors.Pred, col *connectors.Column, cl class, lits []strin
 	q := quote(col.Name)
 	if p.Kind == connectors.PIn && !p.Neg || p.Kind == connectors.PCmp && p.Op == "=" {
 		// Equal bytes are equal under every collation, and this form can use an index.
-		if foreign(col, p.Vals) {
+		if beyondCharset(col, p.Vals) {
 			// A literal that the column's character set lacks is error 1267.
 			q = "CONVERT(" + q + " USING utf8mb4)"
 		}
@@ -232,8 +232,8 @@ func byteEqual(collation string) bool {
 	return strings.HasSuffix(collation, "_nopad_bin") || collation == "utf8mb4_0900_bin"
 }
 
-// foreign reports whether a literal may lie outside the column's character set.
-func foreign(col *connectors.Column, vals []connectors.Value) bool {
+// beyondCharset reports whether a literal may lie outside the column's character set.
+func beyondCharset(col *connectors.Column, vals []connectors.Value) bool {
 	ascii := true
 	for _, v := range vals {
 		for i := 0; i < len(v.Text); i++ {

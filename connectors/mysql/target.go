@@ -38,7 +38,11 @@ func (d dialect) target(c connectors.Column, override string, key int) (*target,
 	switch {
 	case override != "":
 		t.ddl = override
-		if n := parseNative(override); isCharacter(n.base) && !mentionsCharset(override) {
+		n := parseNative(override)
+		if why := convertible(c.Type.Kind, n.base); why != "" {
+			return nil, &connectors.TypeError{Column: c.Name, Native: override, Reason: why}
+		}
+		if isCharacter(n.base) && !mentionsCharset(override) {
 			t.ddl += d.binaryText()
 		}
 	case d.ownType(c) != "" && !(key > 0 && isLong(parseNative(c.Native).base)):

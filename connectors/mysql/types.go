@@ -15,29 +15,51 @@ type native struct {
 }
 
 var synonyms = map[string]string{
-	"integer": "int", "dec": "decimal", "numeric": "decimal", "fixed": "decimal", "real": "double", "double precision": "double",
-	"boolean": "tinyint", "bool": "tinyint", "geomcollection": "geometrycollection", "character": "char", "character varying": "varchar",
+	"integer": "int", "dec": "decimal", "numeric": "decimal", "fixed": "decimal", "real": "double",
+	"boolean": "tinyint", "bool": "tinyint", "geomcollection": "geometrycollection", "character": "char",
 }
 
+// parseNative reads a type as the catalog or a user spells it. What follows the
+// parentheses (character set, collation) only matters for "unsigned".
 func parseNative(s string) native {
 	s = strings.TrimSpace(s)
-	n := native{base: s}
-	rest := ""
-	if i := strings.IndexByte(s, '('); i >= 0 {
-		n.base = s[:i]
-		if j := strings.LastIndexByte(s, ')'); j > i {
-			n.args, rest = s[i+1:j], s[j+1:]
+	low := strings.ToLower(s)
+	for long, short := range map[string]string{"double precision": "double", "character varying": "varchar"} {
+		if strings.HasPrefix(low, long) {
+			s = short + s[len(long):]
 		}
-	} else if i := strings.Index(strings.ToLower(s), " unsigned"); i >= 0 {
-		n.base, rest = s[:i], s[i:]
 	}
-	n.base = strings.ToLower(strings.TrimSpace(n.base))
+	i := strings.IndexAny(s, "( ")
+	if i < 0 {
+		i = len(s)
+	}
+	n := native{base: strings.ToLower(s[:i])}
+	rest := strings.TrimSpace(s[i:])
+	if strings.HasPrefix(rest, "(") {
+		end := closing(rest)
+		n.args, rest = rest[1:end], rest[min(end+1, len(rest)):]
+	}
 	rest = strings.ToLower(rest)
 	n.unsigned = strings.Contains(rest, "unsigned") || strings.Contains(rest, "zerofill")
 	if b, ok := synonyms[n.base]; ok {
 		n.base = b
 	}
 	return n
+}
+
+// closing is the position of the parenthesis that closes s[0]; labels of an enum may
+// hold others.
+func closing(s string) int {
+	quoted := false
+	for i := 0; i < len(s); i++ {
+		switch {
+		case s[i] == '\'':
+			quoted = !quoted
+		case s[i] == ')' && !quoted:
+			return i
+		}
+	}
+	return len(s)
 }
 
 // arg is the i-th number between the parentheses, def if there is none.
