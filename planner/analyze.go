@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+
+	duckdb "github.com/duckdb/duckdb-go/v2"
 )
 
 // scan is one read of a relation in DuckDB's plan, with what DuckDB proved to hold
@@ -36,38 +38,46 @@ type analysis struct {
 	// whole is set when nothing was optimized: no predicate, limit or absence of a
 	// scan may be concluded.
 	whole bool
+	note  string // why more is read than need be
 }
 
-// errInternal is DuckDB failing on a valid query: json_serialize_plan can meet operator
-// types that an optimizer left stale.
-var errInternal = errors.New("internal error of DuckDB")
-
-// analyze plans q. On an internal error it tries with fewer optimizers and at last
-// without any, which reads every relation as a whole: slower, never wrong.
+// analyze plans q. json_serialize_plan can fail on a valid query: an optimizer may leave
+// stale operator types, and not everything can be serialized. Then it tries with fewer
+// optimizers, with none, and at last without a plan, which reads every relation as a
+// whole: slower, never wrong.
 func (s *shadow) analyze(ctx context.Context, q *query, rels []*Relation, rules ruleSet) (*analysis, error) {
 	keep := rules.optimizers()
 	attempts := [][]string{keep, slices.DeleteFunc(slices.Clone(keep), func(o string) bool { return o == "cte_inlining" }), nil}
-	if q.unstable != "" || !rules.on(ruleOptimize) {
+	var note string
+	if q.unstable != "" {
+		note = q.unstable + "() is evaluated when the model runs: every relation is read whole"
+	}
+	if note != "" || !rules.on(ruleOptimize) {
 		attempts = attempts[2:]
 	}
-	var err error
 	for _, keep := range attempts {
 		if keep != nil {
 			if err := s.optimize(ctx, keep); err != nil {
 				return nil, err
 			}
 		}
-		var a *analysis
-		a, err = s.analyzeWith(ctx, q, rels, rules, keep != nil)
-		if errors.Is(err, errInternal) {
-			continue
+		a, err := s.analyzeWith(ctx, q, rels, rules, keep != nil)
+		if err == nil {
+			a.note = note
+			return a, s.trace(ctx, q, rels, a)
 		}
-		if err != nil {
+		var fault *Error
+		if !errors.As(err, &fault) || !s.valid(ctx, q) {
 			return nil, err
 		}
-		return a, s.trace(ctx, q, rels, a)
+		note = "DuckDB could not serialize its plan (" + fault.Msg + ")"
 	}
-	return nil, err
+	return &analysis{whole: true, note: note + ": every relation is read whole"}, nil
+}
+
+// valid reports whether DuckDB accepts q after all.
+func (s *shadow) valid(ctx context.Context, q *query) bool {
+	return s.prepare(ctx, q.sql, func(*duckdb.Stmt) error { return nil }) == nil
 }
 
 // trace sets a.from.
@@ -77,6 +87,10 @@ func (s *shadow) trace(ctx context.Context, q *query, rels []*Relation, a *analy
 		return nil
 	}
 	bound, err := s.analyzeWith(ctx, q, rels, ruleSet{}, false)
+	var fault *Error
+	if errors.As(err, &fault) { // not serialized: columns get DuckDB's types
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -91,11 +105,7 @@ func (s *shadow) analyzeWith(ctx context.Context, q *query, rels []*Relation, ru
 		return nil, err
 	}
 	if root["error"] == true {
-		fault := duckFault(q.sql, root)
-		if str(root, "error_type") == "internal" {
-			return nil, errors.Join(errInternal, fault)
-		}
-		return nil, fault
+		return nil, duckFault(q.sql, root)
 	}
 	plans := list(root, "plans")
 	if len(plans) != 1 {

@@ -28,7 +28,7 @@ func (e *Error) Error() string {
 
 // faultAt is an Error at a byte offset of sql; an offset outside sql gives none.
 func faultAt(sql string, offset int, format string, args ...any) *Error {
-	e := &Error{Msg: unmark(fmt.Sprintf(format, args...))}
+	e := &Error{Msg: strings.TrimSpace(unmark(fmt.Sprintf(format, args...)))}
 	if offset >= 0 && offset <= len(sql) {
 		before := unmark(sql[:offset])
 		e.Line = 1 + strings.Count(before, "\n")

@@ -35,8 +35,9 @@ func extractOf(r *Relation, scans []*scan, whole bool, rules ruleSet) (Extract, 
 		return x, nil
 	}
 	all := len(scans) == 0 || !rules.on(ruleColumns)
+	unknown := len(scans) == 0 && whole // any column may be read
 	for i, c := range r.Table.Columns {
-		read := slices.ContainsFunc(scans, func(s *scan) bool { return slices.Contains(s.cols, i) })
+		read := unknown || slices.ContainsFunc(scans, func(s *scan) bool { return slices.Contains(s.cols, i) })
 		if !read && (!all || c.Type.Kind == connectors.Invalid) {
 			continue
 		}

@@ -36,7 +36,7 @@ func (g *generator) constant(c string) string {
 	case "k":
 		return fmt.Sprint(g.r.Intn(9))
 	case "n":
-		return g.pick("-3", "-1", "0", "1", "2", "3", "4", "2.5", "1e0", "'2'")
+		return g.pick("-3", "-1", "0", "1", "2", "3", "4", "2.5", "-0.5", "1e0", "2.5e0", "'nan'::double", "'2'")
 	case "u":
 		return g.pick("0", "1", "2", "18446744073709551615", "3.0")
 	case "s":
@@ -89,7 +89,9 @@ func (g *generator) atom(al []string) string {
 		return "coalesce(" + q + ", " + g.constant(c) + ") " + op + " " + g.constant(c)
 	case 7:
 		return g.pick(a+".ts::date = DATE '2024-01-02'", "date_trunc('day', "+a+".ts) = TIMESTAMP '2024-01-02'", "year("+a+".ts) = 2024",
-			a+".d + INTERVAL 1 DAY > TIMESTAMP '2024-01-02'", a+".d - 1 >= DATE '2024-01-01'", a+".ts >= "+a+".d", a+".tz::date = DATE '2024-01-02'")
+			a+".d + INTERVAL 1 DAY > TIMESTAMP '2024-01-02'", a+".d - 1 >= DATE '2024-01-01'", a+".ts >= "+a+".d", a+".tz::date "+op+" DATE '2024-01-02'",
+			a+".ts::date "+op+" DATE '2024-01-03'", "year("+g.pick(a+".d", a+".ts", a+".tz")+") "+op+" 2024", a+".ts "+op+" TIMESTAMPTZ '2024-01-02 06:00:00+00'",
+			a+".tz "+op+" TIMESTAMP '2024-01-02 06:00:00'", a+".d "+op+" TIMESTAMPTZ '2024-01-02 06:00:00+00'", a+".d "+op+" TIMESTAMPTZ '2024-01-03 00:00:00+00'")
 	case 8:
 		return g.pick(a+".n + 1 > 2", a+".n * 2 = 4", "5 - "+a+".n > 3", a+".n / 2 > 0.5", a+".n % 2 = 1", "abs("+a+".n) = 2", a+".dec + 1 > 2.5",
 			"-"+a+".n > 1", a+".k::varchar = '3'", a+".n::double > 1.5", a+".id::integer < 20")

@@ -49,8 +49,8 @@ func TestGoldenPlans(t *testing.T) {
 			writeCases(t, file, cases)
 		}
 	}
-	if total < 78 {
-		t.Errorf("%d cases, want 78 at least", total)
+	if total < 90 {
+		t.Errorf("%d cases, want 90 at least", total)
 	}
 }
 
@@ -156,6 +156,9 @@ func planText(p *Planner, sql string) string {
 	fmt.Fprintf(&b, "result %s\n", strings.Join(cols, ", "))
 	fmt.Fprintf(&b, "ordered=%v plain=%v\n", plan.Ordered, plan.PlainScan())
 	fmt.Fprintf(&b, "%s: %s\n", plan.Lane, plan.LaneReason)
+	for _, n := range plan.Notes {
+		b.WriteString("note " + n + "\n")
+	}
 	for _, x := range plan.Extracts {
 		b.WriteString(extractText(x))
 	}

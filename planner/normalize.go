@@ -1,7 +1,6 @@
 package planner
 
 import (
-	"math/big"
 	"strings"
 
 	"github.com/dvt-dev/dvt/connectors"
@@ -115,13 +114,26 @@ func (n *normalizer) in(e *expr, neg bool) *connectors.Pred {
 			}
 			continue
 		}
-		v, ok := constantOf(a, c)
+		v, ok := constantOf(a)
 		if !ok {
 			return n.drop("IN list with more than plain constants")
 		}
+		if integerRank[c.typ.id] > 0 {
+			floor, whole, ok := floorOf(v)
+			switch {
+			case ok && !whole: // no integer is equal to it
+				continue
+			case ok:
+				v = integerValue(floor)
+			}
+		}
 		p.Vals = append(p.Vals, v)
 	}
-	if len(p.Vals) == 0 {
+	switch {
+	case len(p.Vals) > 0:
+	case neg:
+		p = &connectors.Pred{Kind: connectors.PNull, Col: c.col, Neg: true}
+	default:
 		return never
 	}
 	return n.allow(ruleIn, p)
@@ -183,6 +195,9 @@ func (n *normalizer) compare(e *expr, neg bool) *connectors.Pred {
 	case l.op == opColumn && r.op == opConst:
 		return n.leaf(l, r, op)
 	}
+	if p, ok := n.rewrite(l, r, op); ok {
+		return p
+	}
 	return n.drop("not a comparison of a column with a constant")
 }
 
@@ -229,7 +244,7 @@ func (n *normalizer) leaf(l, r *expr, op string) *connectors.Pred {
 	if r.value.null {
 		return never
 	}
-	v, ok := constantOf(r, l)
+	v, ok := constantOf(r)
 	if !ok {
 		return n.drop("a constant of type " + r.typ.String() + " is not pushed")
 	}
@@ -240,28 +255,20 @@ func (n *normalizer) leaf(l, r *expr, op string) *connectors.Pred {
 	if op == "=" || op == "<>" {
 		rule = ruleEqual
 	}
+	if integerRank[l.typ.id] > 0 {
+		if p, ok := integerLeaf(l, op, v); ok {
+			return n.allow(rule, p)
+		}
+	}
 	return n.allow(rule, &connectors.Pred{Kind: connectors.PCmp, Op: op, Col: l.col, Vals: []connectors.Value{v}})
 }
 
-// constantOf is the value of e for a predicate over column c. A decimal that is a whole
-// number becomes one where c is of integers: dialects then see plain integers.
-func constantOf(e, c *expr) (connectors.Value, bool) {
+// constantOf is the value of e for a predicate.
+func constantOf(e *expr) (connectors.Value, bool) {
 	if e.op != opConst {
 		return connectors.Value{}, false
 	}
-	v, ok := e.value.value()
-	if !ok || v.Type.Kind != connectors.Decimal || integerDigits[c.typ.id] == 0 {
-		return v, ok
-	}
-	unit := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(v.Type.Scale)), nil)
-	whole, rest := new(big.Int).QuoRem(v.Int, unit, new(big.Int))
-	if rest.Sign() == 0 {
-		v.Int, v.Type = whole, connectors.T(connectors.HugeInt)
-		if whole.IsInt64() {
-			v.Type = connectors.T(connectors.BigInt)
-		}
-	}
-	return v, true
+	return e.value.value()
 }
 
 var integerRank = map[string]int{

@@ -66,6 +66,8 @@ type Plan struct {
 	// filter that its source applies exactly, and nothing else. Plain[i] is the column
 	// of Extracts[0].Relation.Table that Columns[i] is.
 	Plain []int
+	// Notes tell why the plan reads more than it might.
+	Notes []string
 }
 
 // PlainScan reports whether the one extract is the model's result but for the order

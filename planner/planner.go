@@ -135,6 +135,9 @@ func (s *shadow) plan(ctx context.Context, in Input, rules ruleSet) (*Plan, erro
 			if xs, err = extracts(used, a, rules); err == nil {
 				plan := &Plan{Model: in.Model, Extracts: xs, SQL: q.sql, Columns: cols, Ordered: q.ordered}
 				plan.Plain = plain(plan, a)
+				if a.note != "" {
+					plan.Notes = []string{a.note}
+				}
 				plan.Lane, plan.LaneReason = lane(in, used)
 				return plan, s.hide(ctx, used)
 			}

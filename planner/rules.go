@@ -23,6 +23,9 @@ const (
 	ruleCoalesce   = "coalesce"   // coalesce(column, constant) against a constant
 	ruleColumnPair = "columnpair" // two columns of one relation
 	ruleCast       = "cast"       // casts that keep value and order, removed
+	ruleZone       = "zone"       // TIMESTAMP against TIMESTAMPTZ and back, in UTC
+	ruleDay        = "day"        // casts between dates and timestamps
+	ruleYear       = "year"       // year(column)
 	ruleCTE        = "cte"        // DuckDB: inlining of, and filters into, common table expressions
 	ruleDeliminate = "deliminate" // DuckDB: correlated subqueries without duplicate elimination
 	ruleRewrite    = "rewrite"    // DuckDB: rewriting and folding of expressions
@@ -40,7 +43,7 @@ var ruleOptimizers = map[string][]string{
 func RuleNames() []string {
 	return []string{
 		rulePushdown, ruleColumns, rulePrune, ruleLimit, ruleTopN, ruleMultiScan, ruleEqual, ruleRange, ruleIn, ruleLike, ruleNull,
-		ruleBool, ruleOr, ruleNot, ruleDistinct, ruleCoalesce, ruleColumnPair, ruleCast, ruleCTE, ruleDeliminate, ruleRewrite, ruleOptimize,
+		ruleBool, ruleOr, ruleNot, ruleDistinct, ruleCoalesce, ruleColumnPair, ruleCast, ruleZone, ruleDay, ruleYear, ruleCTE, ruleDeliminate, ruleRewrite, ruleOptimize,
 	}
 }
 

@@ -51,13 +51,14 @@ func (s *shadow) schema(ctx context.Context, r *Relation) error {
 	catalog := quote(r.Catalog + Marker)
 	schema := catalog + "." + quote(r.Schema)
 	for _, step := range [][2]string{{catalog, "ATTACH ':memory:' AS "}, {schema, "CREATE SCHEMA IF NOT EXISTS "}} {
-		if s.schemas[step[0]] {
+		name := strings.ToLower(step[0]) // DuckDB's names ignore case
+		if s.schemas[name] {
 			continue
 		}
 		if err := s.exec(ctx, step[1]+step[0]); err != nil {
 			return err
 		}
-		s.schemas[step[0]] = true
+		s.schemas[name] = true
 	}
 	return nil
 }

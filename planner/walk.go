@@ -105,6 +105,9 @@ func (w *walker) visitGet(n obj) output {
 	slices.Sort(sc.cols)
 	ids := list(n, "projection_ids")
 	out.cols, out.from = pick(out.cols, ids), pick(out.from, ids)
+	if len(list(sub(n, "table_filters"), "filters")) > 0 { // not with our function, and not read
+		out.scan, out.cols = nil, nil
+	}
 	return out
 }
 
