@@ -111,7 +111,3 @@ func plausibleType(s string) error {
 	}
 	return nil
 }
-
-func (d dialect) renameTableSQL(rel connectors.Relation, name string) string {
-	return "ALTER TABLE " + d.Relation(rel) + " RENAME TO " + quoteIdent(name)
-}

@@ -20,6 +20,8 @@ const (
 	codeDeadlock         = "40P01"
 	codeDuplicateSchema  = "42P06"
 	codeUniqueViolation  = "23505"
+	codeUndefinedObject  = "42704"
+	codeLimitExceeded    = "54000"
 )
 
 // hasCode reports whether err stems from a server error with one of the codes.
