@@ -1,0 +1,47 @@
+package load
+
+import (
+	"context"
+
+	"github.com/dvt-dev/dvt/connectors"
+)
+
+// CanApply reports whether c can take deltas by a strategy; it is asked before anything
+// is read.
+func CanApply(name string, c connectors.Conn, materialized string, d connectors.Delta) error {
+	if _, ok := c.(connectors.Stager); !ok {
+		return &AbilityError{name, materialized, "it can only be read"}
+	}
+	if _, ok := c.(connectors.Merger); ok {
+		return nil
+	}
+	if _, ok := c.(connectors.AppendOnly); !ok {
+		return &AbilityError{name, materialized, "it cannot change a table"}
+	}
+	if d.Strategy != connectors.StrategyAppend {
+		return &AbilityError{name, materialized, "it can only append, not " + d.Strategy.String()}
+	}
+	if d.SkipExisting {
+		return &AbilityError{name, materialized, "it can only append, not skip the rows that exist"}
+	}
+	return nil
+}
+
+// Apply stages rows and applies them to spec.Target as d says, all or nothing. The
+// caller holds the target's lock; the target exists.
+func Apply(ctx context.Context, c connectors.Conn, spec connectors.StageSpec, d connectors.Delta, rows Rows) (Result, connectors.Applied, error) {
+	st, sent, err := stage(ctx, c.(connectors.Stager), spec, rows)
+	if err != nil {
+		return Result{}, connectors.Applied{}, err
+	}
+	defer discard(ctx, st)
+	var done connectors.Applied
+	switch c := c.(type) {
+	case connectors.Merger:
+		done, err = c.Apply(ctx, st, d)
+	case connectors.AppendOnly:
+		done, err = c.Append(ctx, st)
+		done.Inserted = sent
+	}
+	return Result{Inserted: done.Inserted, Updated: done.Updated, Deleted: done.Deleted}, done, err
+}
