@@ -24,6 +24,8 @@ func createView(r *Relation, id int) string {
 	return "CREATE OR REPLACE VIEW " + viewName(r) + " AS SELECT * FROM system.main." + scanFunction + "(" + literal(strconv.Itoa(id)) + ")"
 }
 
+func dropView(r *Relation) string { return "DROP VIEW IF EXISTS " + viewName(r) }
+
 // ExecutionSettings are statements that the instance which runs plans needs to compute
 // what was planned, besides ClockMacros. DuckDB 1.5 pushes filters of a join's keys below
 // LIMIT and TOP_N when it has more than one thread, so that other rows fill the limit.

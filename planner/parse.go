@@ -58,7 +58,11 @@ func (s *shadow) parse(ctx context.Context, sql string) (*query, error) {
 		return nil, err
 	}
 	if root["error"] == true {
-		return nil, duckFault(sql, root)
+		fault := duckFault(sql, root)
+		if str(root, "error_type") == "not implemented" { // DuckDB parses it, and it is no SELECT
+			fault.Msg = "a model is one SELECT: " + fault.Msg
+		}
+		return nil, fault
 	}
 	statements := list(root, "statements")
 	if len(statements) == 0 {

@@ -70,7 +70,7 @@ func (p *Planner) with(ctx context.Context, f func(*shadow) error) error {
 	err := f(s)
 	var refused *Error
 	var typ *connectors.TypeError
-	if err != nil && !errors.As(err, &refused) && !errors.As(err, &typ) {
+	if s.broken || err != nil && !errors.As(err, &refused) && !errors.As(err, &typ) {
 		return errors.Join(err, s.close())
 	}
 	p.mu.Lock()
@@ -124,24 +124,25 @@ func (s *shadow) plan(ctx context.Context, in Input, rules ruleSet) (*Plan, erro
 	if err := s.freeze(ctx, in.Now); err != nil {
 		return nil, err
 	}
+	defer s.hide(ctx)
 	if err := s.show(ctx, used); err != nil {
 		return nil, err
 	}
 	a, err := s.analyze(ctx, q, used, rules)
-	if err == nil {
-		var cols []connectors.Column
-		if cols, err = s.columns(ctx, q, a.from); err == nil {
-			var xs []Extract
-			if xs, err = extracts(used, a, rules); err == nil {
-				plan := &Plan{Model: in.Model, Extracts: xs, SQL: q.sql, Columns: cols, Ordered: q.ordered}
-				plan.Plain = plain(plan, a)
-				if a.note != "" {
-					plan.Notes = []string{a.note}
-				}
-				plan.Lane, plan.LaneReason = lane(in, used)
-				return plan, s.hide(ctx, used)
-			}
-		}
+	if err != nil {
+		return nil, err
 	}
-	return nil, errors.Join(err, s.hide(ctx, used))
+	plan := &Plan{Model: in.Model, SQL: q.sql, Ordered: q.ordered}
+	if plan.Columns, err = s.columns(ctx, q, a.from); err != nil {
+		return nil, err
+	}
+	if plan.Extracts, err = extracts(used, a, rules); err != nil {
+		return nil, err
+	}
+	plan.Plain = plain(plan, a)
+	plan.Lane, plan.LaneReason = lane(in, used)
+	if a.note != "" {
+		plan.Notes = []string{a.note}
+	}
+	return plan, nil
 }

@@ -58,6 +58,7 @@ func keepNative(c *connectors.Column, o *origin) {
 	src := o.rel.Table.Columns[o.col]
 	if src.Type.Equal(c.Type) {
 		c.Native, c.Engine, c.Type.Length = src.Native, src.Engine, src.Type.Length
+		c.Collation, c.Attrs = src.Collation, src.Attrs
 	}
 }
 

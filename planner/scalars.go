@@ -41,11 +41,13 @@ func (p *Planner) FindScalars(ctx context.Context, in Input) ([]Scalar, error) {
 		if err := s.freeze(ctx, in.Now); err != nil {
 			return err
 		}
-		if err = s.show(ctx, used); err == nil {
-			err = f.visit(ctx, q.node, nil, false)
+		defer s.hide(ctx)
+		if err := s.show(ctx, used); err != nil {
+			return err
 		}
+		err = f.visit(ctx, q.node, nil, false)
 		found = f.found
-		return errors.Join(err, s.hide(ctx, used))
+		return err
 	})
 	if err != nil {
 		return nil, err

@@ -44,6 +44,8 @@ type shadow struct {
 	clock      string
 	schemas    map[string]bool // "catalog" and "catalog.schema", quoted, that exist
 	types      map[string]duckdb.TypeInfo
+	visible    []*Relation // that have a view
+	broken     bool        // not to be used again
 
 	mu    sync.Mutex // scanFunction's bind reads shown from DuckDB's side
 	shown [][]duckdb.ColumnInfo

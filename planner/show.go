@@ -34,17 +34,19 @@ func (s *shadow) show(ctx context.Context, rels []*Relation) error {
 		if err := s.exec(ctx, createView(r, i)); err != nil {
 			return fmt.Errorf("relation %s: %w", r.Label, err)
 		}
+		s.visible = append(s.visible, r)
 	}
 	return nil
 }
 
 // hide drops the views again, so that no plan depends on what was planned before it.
-func (s *shadow) hide(ctx context.Context, rels []*Relation) error {
-	var errs []error
-	for _, r := range rels {
-		errs = append(errs, s.exec(context.WithoutCancel(ctx), "DROP VIEW IF EXISTS "+viewName(r)))
+func (s *shadow) hide(ctx context.Context) {
+	for _, r := range s.visible {
+		if err := s.exec(context.WithoutCancel(ctx), dropView(r)); err != nil {
+			s.broken = true
+		}
 	}
-	return errors.Join(errs...)
+	s.visible = nil
 }
 
 func (s *shadow) schema(ctx context.Context, r *Relation) error {
