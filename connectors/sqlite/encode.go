@@ -233,7 +233,8 @@ func (e *encoder) int64s(a *array.Int64) (param, error) {
 	})
 }
 
-// floats: SQLite turns NaN into NULL, and -0.0 into the integer 0.
+// floats: SQLite turns NaN into NULL. It has no negative zero either: -0.0 becomes 0.0,
+// which equals it, and is documented.
 func (e *encoder) floats(mode int, at func(int) float64) (param, error) {
 	err := e.each(func(i int) error {
 		if math.IsNaN(at(i)) {

@@ -14,6 +14,10 @@ import (
 // move: a model that streams from a file into the same file would wait for ever.
 const stallTimeout = 2 * time.Minute
 
+// patience is how long a new read lets a waiting writer go first. Not for ever: who
+// asks may hold a snapshot already, and the writer waits for that one.
+const patience = 200 * time.Millisecond
+
 // file is one database file of this process, by real path: every connection to it, of
 // whichever output, queues here instead of failing with "database is locked".
 //
@@ -25,7 +29,8 @@ type file struct {
 	mu      sync.Mutex
 	readers int
 	writing bool
-	changed chan struct{} // closed and replaced whenever the two above change
+	waiting int           // writers
+	changed chan struct{} // closed and replaced whenever the three above change
 	moved   atomic.Int64  // batches read, to tell a slow read from a stuck one
 	wal     atomic.Bool   // the journal mode when the file was last opened
 }
@@ -70,12 +75,14 @@ func (f *file) set(change func()) {
 	f.changed = make(chan struct{})
 }
 
-// read waits while a write transaction is open. Readers do not wait for writers that
-// only wait: one goroutine may hold a snapshot and ask for a second read.
+// read waits while a write transaction is open, and a moment for writers that wait.
 func (f *file) read(ctx context.Context) (release func(), err error) {
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	patient := true
 	for {
 		f.mu.Lock()
-		if !f.writing {
+		if !f.writing && (f.waiting == 0 || !patient) {
 			f.set(func() { f.readers++ })
 			f.mu.Unlock()
 			return sync.OnceFunc(func() {
@@ -88,6 +95,8 @@ func (f *file) read(ctx context.Context) (release func(), err error) {
 		f.mu.Unlock()
 		select {
 		case <-changed:
+		case <-timer.C:
+			patient = false
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
@@ -97,6 +106,14 @@ func (f *file) read(ctx context.Context) (release func(), err error) {
 // write waits for the other writers of this process and, unless the file is in WAL
 // mode, for its reads: outside of WAL a commit needs the file for itself.
 func (f *file) write(ctx context.Context) (release func(), err error) {
+	f.mu.Lock()
+	f.set(func() { f.waiting++ })
+	f.mu.Unlock()
+	defer func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.set(func() { f.waiting-- })
+	}()
 	moved, since := f.moved.Load(), time.Now()
 	for {
 		f.mu.Lock()

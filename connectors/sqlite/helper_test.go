@@ -105,8 +105,19 @@ func textOf(col arrow.Array, r int) string {
 	if col.IsNull(r) {
 		return "∅"
 	}
-	if s, ok := col.(*array.String); ok {
-		return s.Value(r)
+	switch a := col.(type) {
+	case *array.String:
+		return a.Value(r)
+	case *array.Decimal128:
+		return decimalText(a.Value(r).BigInt(), int(a.DataType().(*arrow.Decimal128Type).Scale))
+	case *array.Timestamp:
+		typ := a.DataType().(*arrow.TimestampType)
+		if typ.Unit == arrow.Nanosecond {
+			return a.Value(r).ToTime(typ.Unit).Format("2006-01-02 15:04:05.000000000")
+		}
+		return a.Value(r).ToTime(typ.Unit).Format("2006-01-02 15:04:05.000000") + strings.Replace(typ.TimeZone, "UTC", "Z", 1)
+	case *array.MonthDayNanoInterval:
+		return string(appendInterval(nil, a.Value(r)))
 	}
 	return col.ValueStr(r)
 }

@@ -131,7 +131,7 @@ func decimalOf(name string, args []int) connectors.Type {
 }
 
 // unixFactor recognises a declared type that says that integers count from 1970:
-// "UNIX", "UNIXTIME", "UNIX_TIMESTAMP", "TIMESTAMP_UNIX_MS", "DATETIME(UNIX)". It
+// "UNIX", "UNIXTIME", "UNIX_TIMESTAMP", "TIMESTAMP_UNIX_MS", "DATETIME UNIX". It
 // returns what one unit is in microseconds.
 func unixFactor(declared string) (us int64, ok bool) {
 	d := strings.ToUpper(declared)
@@ -139,9 +139,9 @@ func unixFactor(declared string) (us int64, ok bool) {
 		return 0, false
 	}
 	switch {
-	case strings.HasSuffix(strings.TrimRight(d, ") "), "MS"):
+	case strings.HasSuffix(d, "MS"):
 		return 1000, true
-	case strings.HasSuffix(strings.TrimRight(d, ") "), "US"):
+	case strings.HasSuffix(d, "US"):
 		return 1, true
 	}
 	return 1_000_000, true
