@@ -55,13 +55,14 @@ func ClockMacros(now time.Time) []string {
 }
 
 // ScalarLiteral is the value of a scalar as a literal of its type. text is what DuckDB
-// gives for CAST(value AS VARCHAR) in a session whose time zone is UTC.
-func ScalarLiteral(t connectors.Type, text string, null bool) string {
-	v := "NULL"
-	if !null {
-		v = literal(text)
+// gives for CAST(value AS VARCHAR) in a session whose time zone is UTC. Nested values
+// have no text that is read back unchanged.
+func ScalarLiteral(t connectors.Type, text string) (string, error) {
+	switch t.Kind {
+	case connectors.Invalid, connectors.List, connectors.Struct, connectors.Map:
+		return "", &connectors.TypeError{Column: "value", Native: t.String(), Reason: "a value of this type cannot be put into SQL as a literal"}
 	}
-	return "CAST(" + v + " AS " + t.String() + ")"
+	return "CAST(" + literal(text) + " AS " + t.String() + ")", nil
 }
 
 // exprText is an expression over a relation's columns, for people and as a key.

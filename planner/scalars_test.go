@@ -83,12 +83,50 @@ func TestSplicedScalarIsPushed(t *testing.T) {
 	if err != nil || len(scalars) != 2 {
 		t.Fatalf("%v %v", scalars, err)
 	}
-	in.SQL = Splice(in.SQL, scalars, []string{
-		ScalarLiteral(connectors.T(connectors.TimestampTZ), "2024-05-01 12:34:56.789012+00", false),
-		ScalarLiteral(connectors.T(connectors.BigInt), "7", false),
-	})
+	at, err := ScalarLiteral(connectors.T(connectors.TimestampTZ), "2024-05-01 12:34:56.789012+00")
+	if err != nil {
+		t.Fatal(err)
+	}
+	in.SQL = Splice(in.SQL, scalars, []string{at, "CAST('7' AS BIGINT)"})
 	plan := mustPlan(t, p, in)
 	if want := `"updated_at" > TIMESTAMPTZ '2024-05-01 12:34:56.789012+00' AND "qty" > 7`; len(plan.Extracts) != 1 || plan.Extracts[0].Where != want {
 		t.Errorf("extracts %+v, want %s", plan.Extracts, want)
+	}
+}
+
+// TestScalarLiterals: each literal is the value whose text it was made of.
+func TestScalarLiterals(t *testing.T) {
+	s, err := openShadow(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.close() }()
+	for _, expr := range []string{
+		"9223372036854775807", "170141183460469231731687303715884105727::HUGEINT", "18446744073709551615::UBIGINT", "-12.3400::DECIMAL(38,4)",
+		"0.1::DOUBLE", "1e300", "'nan'::DOUBLE", "'-inf'::DOUBLE", "16777217::FLOAT", "0.1::FLOAT", "'it''s \\ é'", "true", "DATE '2024-02-29'", "'infinity'::DATE",
+		"TIMESTAMP '2024-01-02 03:04:05.678901'", "'-infinity'::TIMESTAMP", "TIMESTAMPTZ '2024-01-02 03:04:05.678901+05:30'", "TIMESTAMP_NS '2024-01-02 03:04:05.678901234'",
+		"TIME '23:59:59.999999'", "TIMETZ '12:00:00.5+05:30'", "INTERVAL '1 year 2 months 3 days 04:05:06.789'", `'\x00\xFFab\x5C'::BLOB`,
+		"'00000000-0000-0000-0000-00000000000f'::UUID", "'10101'::BIT", "'{\"a\": [1, \"x\"]}'::JSON",
+	} {
+		var typ, text string
+		if err := s.conn.QueryRowContext(context.Background(), "SELECT typeof(v), CAST(v AS VARCHAR) FROM (SELECT "+expr+" AS v)").Scan(&typ, &text); err != nil {
+			t.Fatalf("%s: %v", expr, err)
+		}
+		lt, err := connectors.ParseType(typ)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lit, err := ScalarLiteral(lt, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var same bool
+		q := "SELECT (" + lit + ") IS NOT DISTINCT FROM (" + expr + ") AND typeof(" + lit + ") = " + literal(typ)
+		if err := s.conn.QueryRowContext(context.Background(), q).Scan(&same); err != nil || !same {
+			t.Errorf("%s became %s: %v", expr, lit, err)
+		}
+	}
+	if _, err := ScalarLiteral(connectors.ListOf(connectors.T(connectors.Varchar)), "[a, b]"); err == nil {
+		t.Error("a list has a literal")
 	}
 }
