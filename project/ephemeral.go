@@ -71,3 +71,6 @@ func withCTEs(sql string, ctes []cte) string {
 	}
 	return sql[:at] + " " + text + "," + sql[at:]
 }
+
+// trimSQL takes blanks and closing semicolons off SQL that goes into parentheses.
+func trimSQL(s string) string { return strings.TrimRight(s, "; \t\r\n") }

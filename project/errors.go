@@ -94,7 +94,10 @@ func before(a, b error) bool {
 
 // fromJinja turns a template's error into one with a place in a file. at is the place
 // that counts when the error has none.
-func fromJinja(err error, at pos) error {
+func fromJinja(err error, at pos) error { return translate(err, at, true) }
+
+// translate is fromJinja with or without the quoted line of the template.
+func translate(err error, at pos, snippet bool) error {
 	if err == nil {
 		return nil
 	}
@@ -115,7 +118,7 @@ func fromJinja(err error, at pos) error {
 	if j.Hint != "" {
 		sb.WriteString(". " + j.Hint)
 	}
-	if s := j.Snippet(); s != "" {
+	if s := j.Snippet(); s != "" && snippet {
 		sb.WriteString("\n" + s)
 	}
 	for _, f := range j.Stack {

@@ -49,8 +49,9 @@ func splitFrontMatter(src, file string) (fm *doc, body string, bodyLine int, war
 	default:
 		return nil, src, 1, ""
 	}
-	line := strings.Count(src[:lead+start], "\n")
-	d, err := parseYAML([]byte(yamlText), file, line)
+	before := src[:lead+start]
+	line := strings.Count(before, "\n")
+	d, err := parseYAML([]byte(yamlText), file, line, len([]rune(before[strings.LastIndexByte(before, '\n')+1:])))
 	if err != nil || !hasKnownKey(d.root) {
 		if err != nil && (!strict || mentionsKey(yamlText)) {
 			warn = err.Error() + " (read as a comment, not as front matter)"

@@ -205,7 +205,6 @@ func (p *Project) baseHost(ctx context.Context, n *Node) *dbt.Host {
 		Target:   p.targetVar(p.TargetName, nil),
 		Model:    modelVar(n), Graph: dbt.Dict("nodes", jinja.NewDict(), "sources", jinja.NewDict()),
 		Project: p.Name, Flags: p.flags(), FullRefresh: p.opts.FullRefresh,
-		Selected: p.opts.Selected,
 	}
 }
 

@@ -5,6 +5,7 @@
 package project
 
 import (
+	"sync"
 	"time"
 
 	"github.com/dvt-dev/dvt/connectors"
@@ -25,7 +26,6 @@ type Options struct {
 	Env          func(string) (string, bool)
 	InvocationID string
 	StartedAt    time.Time
-	Selected     []string // unique ids, for selected_resources
 }
 
 // Project is a loaded project. It is read-only and safe for concurrent use.
@@ -64,7 +64,7 @@ type Project struct {
 	graph    graph
 	lookup   lookup
 	graphVar graphVar
-	manifest manifestFacts
+	compiled sync.Map // unique id to the SQL that users see
 }
 
 // Settings are dvt_project.yml with its defaults filled in.

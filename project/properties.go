@@ -152,9 +152,12 @@ func readColumns(d doc, n *yaml.Node) []ColumnSpec {
 
 // plainMap is a YAML mapping as Go data, its Jinja not rendered.
 func plainMap(n *yaml.Node) map[string]any {
-	v, err := dbt.FromYAML(n)
-	if n == nil || err != nil {
+	if n == nil {
 		return nil
+	}
+	v, err := dbt.FromYAML(n)
+	if err != nil {
+		return nil // found by whoever needs the value
 	}
 	m, _ := toGo(v).(map[string]any)
 	return m

@@ -2,9 +2,7 @@ package project
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/dvt-dev/dvt/connectors"
@@ -36,13 +34,14 @@ type Render struct {
 	Quote func(database, schema, name string) string
 	// Log gets what macros log: level is one of dbt.LogDebug, LogInfo, LogPrint, LogWarn.
 	Log func(level, msg string)
+	// Selected are the unique ids of what the run selected, for selected_resources.
+	Selected []string
 }
 
 // Compiled is a rendered node.
 type Compiled struct {
 	SQL string
-	// Relations are what SQL names, in the order of their first mention. Empty when
-	// the rendering had a Quote of its own.
+	// Relations are what SQL names, in the order of their first mention.
 	Relations []RelationUse
 	// CTEs are the ephemeral models that went into SQL.
 	CTEs []string
@@ -50,15 +49,14 @@ type Compiled struct {
 
 // renderer is one rendering of one node, and of the ephemeral models inside it.
 type renderer struct {
-	p    *Project
-	ctx  context.Context
-	rc   Render
-	node *Node // whose SQL this is
-	// hook: relations of other connections are refused.
-	hook     bool
+	p        *Project
+	ctx      context.Context
+	rc       Render
+	node     *Node // whose SQL this is
 	spelling *dbt.Spelling
 	ctes     []cte
 	byID     map[string]string // unique id of an ephemeral model to its CTE's name
+	bodyOf   map[*Node]bool    // nodes whose own template is rendered, not a hook
 	open     map[string]bool
 	err      error // what a value could not report where it was printed
 }
@@ -72,7 +70,8 @@ func (p *Project) newRenderer(ctx context.Context, n *Node, rc Render) *renderer
 	if rc.Now.IsZero() {
 		rc.Now = p.opts.StartedAt
 	}
-	return &renderer{p: p, ctx: ctx, rc: rc, node: n, spelling: relationSpelling(rc.Dialect, rc.Quote), byID: map[string]string{}, open: map[string]bool{}}
+	return &renderer{p: p, ctx: ctx, rc: rc, node: n, spelling: relationSpelling(rc.Dialect, rc.Quote), byID: map[string]string{},
+		bodyOf: map[*Node]bool{}, open: map[string]bool{}}
 }
 
 // Compile renders a node's SQL. Ephemeral models that it reads become CTEs in front.
@@ -85,31 +84,46 @@ func (p *Project) Compile(ctx context.Context, n *Node, rc Render) (*Compiled, e
 	if err != nil {
 		return nil, err
 	}
-	out := &Compiled{SQL: withCTEs(sql, r.ctes)}
+	sql = withCTEs(sql, r.ctes)
+	out := &Compiled{Relations: p.Relations(n, sql)}
+	if out.SQL, err = r.finished(sql); err != nil {
+		return nil, err
+	}
 	for _, c := range r.ctes {
 		out.CTEs = append(out.CTEs, c.id)
 	}
-	if rc.Quote == nil {
-		out.Relations = p.Relations(n, out.SQL)
+	if rc.Execute {
+		p.compiled.Store(n.UniqueID, Display(out.SQL))
 	}
 	return out, nil
 }
 
-// RenderHook renders a hook or other text in the context of n. Relations that are not
-// on n's connection are an error: the hook could not reach them.
-func (p *Project) RenderHook(ctx context.Context, n *Node, text string, rc Render) (string, error) {
-	r := p.newRenderer(ctx, n, rc)
-	r.hook = true
-	return r.text(n, text)
+// finished gives SQL the spelling that its reader wants.
+func (r *renderer) finished(sql string) (string, error) {
+	if r.rc.Quote == nil {
+		return sql, nil
+	}
+	return r.native(r.node, sql)
 }
 
-// RenderString renders text in the context of n, with any relation. n may be nil.
+// RenderHook renders a hook in the context of n, for n's connection: with Quote, a
+// relation that is not on that connection is an error.
+func (p *Project) RenderHook(ctx context.Context, n *Node, text string, rc Render) (string, error) {
+	return p.RenderString(ctx, n, text, rc)
+}
+
+// RenderString renders text in the context of n, which may be nil.
 func (p *Project) RenderString(ctx context.Context, n *Node, text string, rc Render) (string, error) {
 	if n == nil {
 		n = &Node{Name: "inline", Package: p.Name, ResourceType: TypeModel, Path: "inline", UniqueID: "model." + p.Name + ".inline",
 			FQN: []string{p.Name, "inline"}, Connection: p.TargetName, Config: Config{Materialized: FTable, Enabled: true}, owner: p.packages[0]}
 	}
-	return p.newRenderer(ctx, n, rc).text(n, text)
+	r := p.newRenderer(ctx, n, rc)
+	sql, err := r.text(n, text)
+	if err != nil {
+		return "", err
+	}
+	return r.finished(withCTEs(sql, r.ctes))
 }
 
 // Inline is a node for SQL that stands in no file, such as that of show --inline: it
@@ -134,7 +148,7 @@ func (r *renderer) text(n *Node, text string) (string, error) {
 	if err != nil {
 		return "", fromJinja(err, pos{file: n.Path})
 	}
-	return r.run(n, t, nil)
+	return r.run(n, t)
 }
 
 // body renders the template of a node.
@@ -142,14 +156,12 @@ func (r *renderer) body(n *Node) (string, error) {
 	if n.tmpl == nil {
 		return "", &Error{File: n.Path, Msg: fmt.Sprintf("%s '%s' has no SQL to compile", n.ResourceType, n.Name)}
 	}
-	return r.run(n, n.tmpl, nil)
+	r.bodyOf[n] = true
+	return r.run(n, n.tmpl)
 }
 
-func (r *renderer) run(n *Node, t *jinja.Template, vars map[string]jinja.Value) (string, error) {
+func (r *renderer) run(n *Node, t *jinja.Template) (string, error) {
 	ctx := dbt.NewNode(r.p.registry, n.Package, r.host(n))
-	for k, v := range vars {
-		ctx.Vars[k] = v
-	}
 	if n.Test != nil && n.Test.kwargs != nil {
 		st := ctx.State(!r.rc.Execute)
 		kw, err := n.Test.render(dbt.NewNativeEnv(), n, st)
@@ -166,9 +178,8 @@ func (r *renderer) run(n *Node, t *jinja.Template, vars map[string]jinja.Value) 
 		err = r.err
 	}
 	if err != nil {
-		var c context.Context = r.ctx
-		if c != nil && c.Err() != nil && !errors.Is(err, c.Err()) {
-			err = c.Err()
+		if c := r.ctx.Err(); c != nil {
+			return "", c
 		}
 		return "", fromJinja(err, pos{file: n.Path, line: n.BodyLine})
 	}
@@ -186,7 +197,7 @@ func (r *renderer) host(n *Node) *dbt.Host {
 	if n == r.node {
 		h.WhereCond, h.IncrementalValue = r.rc.WhereCond, r.rc.IncrementalValue
 	}
-	h.RunQuery, h.Log = r.rc.RunQuery, r.rc.Log
+	h.RunQuery, h.Log, h.Selected = r.rc.RunQuery, r.rc.Log, r.rc.Selected
 	if r.rc.Describe != nil {
 		h.Describe = r.describe
 	}
@@ -246,7 +257,7 @@ func (r *renderer) relation(n *Node) *dbt.Relation {
 	if n.Config.Materialized == View {
 		kind = View
 	}
-	return dbt.NewRelation(r.spelling, r.database(n.Connection), orNil(n.Schema), n.Alias, kind)
+	return dbt.NewRelation(r.spelling, r.database(n.Connection), orNil(n.Schema), n.Alias, kind).In(n.Connection)
 }
 
 func orNil(s string) jinja.Value {
@@ -267,9 +278,6 @@ func (r *renderer) ref(from *Node, ref Ref) (jinja.Value, error) {
 	if err := r.seen(from, to.UniqueID, fmt.Sprintf("ref('%s')", ref.Name)); err != nil {
 		return nil, err
 	}
-	if err := r.reachable(to.Connection, "model '"+to.Name+"'"); err != nil {
-		return nil, err
-	}
 	return r.relation(to), nil
 }
 
@@ -284,15 +292,12 @@ func (r *renderer) source(from *Node, source, table string) (jinja.Value, error)
 	if err := r.seen(from, s.UniqueID, fmt.Sprintf("source('%s', '%s')", source, table)); err != nil {
 		return nil, err
 	}
-	if err := r.reachable(s.Connection, "source '"+s.Label()+"'"); err != nil {
-		return nil, err
-	}
-	return dbt.NewRelation(r.spelling, r.database(s.Connection), orNil(s.Schema), s.Identifier, "table"), nil
+	return dbt.NewRelation(r.spelling, r.database(s.Connection), orNil(s.Schema), s.Identifier, "table").In(s.Connection), nil
 }
 
 // seen refuses a dependency that parsing did not find: the node may run before it.
 func (r *renderer) seen(from *Node, id, label string) error {
-	if r.hook || !r.rc.Execute || from.UniqueID == id || from.tmpl == nil {
+	if !r.rc.Execute || from.UniqueID == id || !r.bodyOf[from] {
 		return nil
 	}
 	for _, d := range from.DependsOn {
@@ -304,25 +309,18 @@ func (r *renderer) seen(from *Node, id, label string) error {
 		label, from.ResourceType, from.Name, label))
 }
 
-func (r *renderer) reachable(connection, what string) error {
-	if !r.hook || connection == r.node.Connection {
-		return nil
-	}
-	return compileError(fmt.Errorf("a hook of '%s' runs on '%s' and cannot read %s, which is on '%s'", r.node.Name, r.node.Connection, what, connection))
-}
-
 func compileError(err error) error {
 	return &jinja.Error{Kind: "CompilationError", Msg: err.Error(), Cause: err}
 }
 
 func (r *renderer) describe(ctx context.Context, rel *dbt.Relation) ([]*dbt.Column, bool, error) {
-	use, ok := r.p.use(r.node, rel.Part(0), rel.Part(1), rel.Part(2))
-	if !ok && r.rc.Quote != nil {
-		use.Connection = r.node.Connection
+	catalog := rel.Catalog()
+	if catalog == "" {
+		// Made by name: the database is an output's name, or the node's own database.
+		if catalog = rel.Part(0); r.p.profile.outputs[catalog] == nil {
+			catalog = r.node.Connection
+		}
 	}
-	use.Relation = connectors.Relation{Schema: use.Schema, Name: use.Name}
+	use, _ := r.p.use(r.node, catalog, rel.Part(1), rel.Part(2))
 	return r.rc.Describe(ctx, use)
 }
-
-// trimSQL takes blanks and closing semicolons off SQL that goes into parentheses.
-func trimSQL(s string) string { return strings.TrimRight(s, "; \t\r\n") }

@@ -93,12 +93,13 @@ func (r *yamlRenderer) text(d doc, n *yaml.Node) (string, error) {
 // placeAt is fromJinja for templates inside YAML, where the template's own line says
 // nothing: the place is the value's.
 func placeAt(err error, at pos) error {
-	if e, ok := fromJinja(err, at).(*Error); ok {
-		c := *e
-		c.File, c.Line, c.Column = at.file, at.line, at.col
-		return &c
+	e, ok := translate(err, at, false).(*Error)
+	if !ok {
+		return err
 	}
-	return err
+	c := *e
+	c.File, c.Line, c.Column = at.file, at.line, at.col
+	return &c
 }
 
 // lookupEnv applies dbt's rule that secret variables are for profiles only.

@@ -1,6 +1,8 @@
 package project
 
 import (
+	"fmt"
+	"regexp"
 	"sort"
 	"strings"
 
@@ -16,31 +18,54 @@ func Display(sql string) string { return strings.ReplaceAll(sql, RelationMarker,
 
 func quoteIdent(s string) string { return `"` + strings.ReplaceAll(s, `"`, `""`) + `"` }
 
-// relationSpelling is how relations print. quote nil is DuckDB's way: each part in
-// double quotes, the catalog with its marker.
-func relationSpelling(dialect string, quote func(database, schema, name string) string) *dbt.Spelling {
-	s := &dbt.Spelling{Relation: quote, Ident: quoteIdent, Type: relationType(dialect)}
-	if quote != nil {
-		// The name alone, as the engine quotes it.
-		s.Ident = func(name string) string { return quote("", "", name) }
-		return s
+// marked spells a relation as the planner wants it: "<catalog><marker>"."schema"."name".
+func marked(catalog, schema, name string) string {
+	var parts []string
+	if catalog != "" {
+		parts = append(parts, quoteIdent(catalog+RelationMarker))
+		if schema == "" && name != "" {
+			schema = noSchema
+		}
 	}
-	s.Relation = func(database, schema, name string) string {
-		var parts []string
-		if database != "" {
-			parts = append(parts, quoteIdent(database+RelationMarker))
-			if schema == "" && name != "" {
-				schema = noSchema
-			}
+	for _, p := range []string{schema, name} {
+		if p != "" {
+			parts = append(parts, quoteIdent(p))
 		}
-		for _, p := range []string{schema, name} {
-			if p != "" {
-				parts = append(parts, quoteIdent(p))
-			}
-		}
-		return strings.Join(parts, ".")
+	}
+	return strings.Join(parts, ".")
+}
+
+// relationSpelling is how relations print. Those that the project knows always print
+// marked, for run_query wants DuckDB SQL whatever the dialect; where the rendering has
+// a quote of its own, native puts its spelling in at the end.
+func relationSpelling(dialect string, quote func(database, schema, name string) string) *dbt.Spelling {
+	s := &dbt.Spelling{Relation: marked, Catalog: marked, Ident: quoteIdent, Type: relationType(dialect)}
+	if quote != nil {
+		s.Relation = quote
+		s.Ident = func(name string) string { return quote("", "", name) }
 	}
 	return s
+}
+
+var markedForm = regexp.MustCompile(`"((?:[^"]|"")*)` + RelationMarker + `"\."((?:[^"]|"")*)"\."((?:[^"]|"")*)"`)
+
+// native puts the engine's own spelling of relations into sql, in its strings and
+// comments too. A relation of another connection is an error: the engine that gets
+// the SQL could not reach it.
+func (r *renderer) native(n *Node, sql string) (string, error) {
+	var bad error
+	out := markedForm.ReplaceAllStringFunc(sql, func(m string) string {
+		parts := markedForm.FindStringSubmatch(m)
+		for i := range parts {
+			parts[i] = strings.ReplaceAll(parts[i], `""`, `"`)
+		}
+		u, _ := r.p.use(n, parts[1], parts[2], parts[3])
+		if u.Connection != n.Connection && bad == nil {
+			bad = &Error{File: n.Path, Msg: fmt.Sprintf("%s '%s' runs SQL on '%s', which cannot read %s on '%s'", n.ResourceType, n.Name, n.Connection, u.Label, u.Connection)}
+		}
+		return r.rc.Quote(str(r.database(u.Connection)), u.Relation.Schema, u.Relation.Name)
+	})
+	return out, bad
 }
 
 // relationType is the class name that packages look at in metadata.type.

@@ -39,7 +39,7 @@ func readYAML(abs, rel string) (doc, error) {
 	if err != nil {
 		return doc{file: rel}, err
 	}
-	return parseYAML(b, rel, 0)
+	return parseYAML(b, rel, 0, 0)
 }
 
 // readFile reads a file that must not be larger than limit.
@@ -68,20 +68,42 @@ func reason(err error) string {
 	return err.Error()
 }
 
-var yamlLine = regexp.MustCompile(`^yaml: (?:unmarshal errors:\n\s*)?line (\d+): (?s:(.*))$`)
+var yamlLine = regexp.MustCompile(`^(?:unmarshal errors:\n\s*)?line (\d+): (?s:(.*))$`)
 
-// parseYAML parses text whose first line is line+1 of file.
-func parseYAML(b []byte, file string, line int) (doc, error) {
+// yamlError gives the parser's error a place. The parser itself names the line where
+// the construct around the fault starts, one off at times; the fault is on the first
+// line that no longer can be read.
+func yamlError(b []byte, file string, err error) *Error {
+	e := &Error{File: file, Line: 1, Column: 1, Msg: strings.TrimPrefix(err.Error(), "yaml: "), Cause: err}
+	if m := yamlLine.FindStringSubmatch(e.Msg); m != nil {
+		e.Line, _ = strconv.Atoi(m[1])
+		e.Msg = m[2]
+	}
+	e.Msg = "invalid YAML: " + e.Msg
+	lines := strings.SplitAfter(string(b), "\n")
+	const most = 1000 // lines: each attempt parses the file once more
+	for n := len(lines) - 1; n >= 0 && len(lines) <= most; n-- {
+		var root yaml.Node
+		if yaml.Unmarshal([]byte(strings.Join(lines[:n], "")), &root) == nil {
+			e.Line = n + 1
+			break
+		}
+	}
+	e.Column = column(lines, e.Line)
+	return e
+}
+
+// parseYAML parses text that starts after so many lines of file, and after so many
+// columns of the line there.
+func parseYAML(b []byte, file string, lines, columns int) (doc, error) {
 	d := doc{file: file}
 	var root yaml.Node
-	err := yaml.Unmarshal(b, &root)
-	if err != nil {
-		e := &Error{File: file, Msg: strings.TrimPrefix(err.Error(), "yaml: "), Cause: err}
-		if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {
-			n, _ := strconv.Atoi(m[1])
-			e.Line, e.Column, e.Msg = n+line, column(b, n), m[2]
+	if err := yaml.Unmarshal(b, &root); err != nil {
+		e := yamlError(b, file, err)
+		if e.Line == 1 {
+			e.Column += columns
 		}
-		e.Msg = "invalid YAML: " + e.Msg
+		e.Line += lines
 		return d, e
 	}
 	if root.Kind == 0 {
@@ -91,16 +113,15 @@ func parseYAML(b []byte, file string, line int) (doc, error) {
 	if err := s.check(root.Content[0]); err != nil {
 		return d, err
 	}
-	if line > 0 {
-		shift(&root, line)
+	if lines > 0 || columns > 0 {
+		shift(&root, lines, columns)
 	}
 	d.root = root.Content[0]
 	return d, nil
 }
 
-// column is where the text of a line starts: the parser tells only the line.
-func column(b []byte, line int) int {
-	lines := strings.Split(string(b), "\n")
+// column is where the text of a line starts.
+func column(lines []string, line int) int {
 	if line < 1 || line > len(lines) {
 		return 1
 	}
@@ -108,10 +129,13 @@ func column(b []byte, line int) int {
 	return len([]rune(l)) - len([]rune(strings.TrimLeft(l, " \t"))) + 1
 }
 
-func shift(n *yaml.Node, by int) {
-	n.Line += by
+func shift(n *yaml.Node, lines, columns int) {
+	if n.Line == 1 {
+		n.Column += columns
+	}
+	n.Line += lines
 	for _, c := range n.Content {
-		shift(c, by)
+		shift(c, lines, columns)
 	}
 }
 

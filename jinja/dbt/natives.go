@@ -22,7 +22,7 @@ func (n *node) natives() map[string]V {
 		"incremental_value": bound("incremental_value", params("column?"), func(b jinja.Bound) (V, error) {
 			return window(h.IncrementalValue, b, "null")
 		}),
-		"get_where_subquery": bound("get_where_subquery", params("relation"), n.whereSubquery),
+		"get_where_subquery":   bound("get_where_subquery", params("relation"), n.whereSubquery),
 		"load_cached_relation": bound("load_cached_relation", params("relation"), n.loadRelation),
 		"load_relation":        bound("load_relation", params("relation"), n.loadRelation),
 	}

@@ -8,8 +8,11 @@ import (
 
 // Spelling is how relations and identifiers are written in the SQL being rendered.
 type Spelling struct {
-	// Relation writes the whole name. database and schema are "" when left out.
+	// Relation writes a name. database, schema and name are "" when left out.
 	Relation func(database, schema, name string) string
+	// Catalog writes the whole name of a relation whose catalog the host knows
+	// (Relation.In); the host may spell it in a form that it finds again later.
+	Catalog func(catalog, schema, name string) string
 	// Ident quotes one identifier.
 	Ident func(name string) string
 	// Type is the relation class's name as metadata.type shows it.
@@ -25,6 +28,7 @@ type Relation struct {
 	quote    [3]bool
 	spelling *Spelling
 	cte      string // the name of an ephemeral model's CTE
+	catalog  string // see Spelling.Catalog, "" = unknown
 }
 
 var partNames = [3]string{"database", "schema", "identifier"}
@@ -41,6 +45,15 @@ func NewCTE(s *Spelling, name string) *Relation {
 	r.cte = name
 	return r
 }
+
+// In gives r the catalog that stands for its database when it prints whole.
+func (r *Relation) In(catalog string) *Relation {
+	r.catalog = catalog
+	return r
+}
+
+// Catalog is what In gave, "" if the relation is not the host's own any more.
+func (r *Relation) Catalog() string { return r.catalog }
 
 // Part is the text of part i (database, schema, identifier), "" when absent.
 func (r *Relation) Part(i int) string {
@@ -63,6 +76,9 @@ func (r *Relation) PyStr() string {
 			}
 		}
 		return strings.Join(out, ".")
+	}
+	if r.catalog != "" && r.include == [3]bool{true, true, true} {
+		return r.spelling.Catalog(r.catalog, r.Part(1), r.Part(2))
 	}
 	return r.spelling.Relation(r.Part(0), r.Part(1), r.Part(2))
 }
@@ -163,9 +179,14 @@ func (r *Relation) incorporate(a A) (V, error) {
 func (r *Relation) setParts(d *jinja.Dict) {
 	r.cte = ""
 	for i, n := range partNames {
-		if v, ok := d.GetStr(n); ok {
-			r.parts[i] = v
+		v, ok := d.GetStr(n)
+		if !ok {
+			continue
 		}
+		if i == 0 && !jinja.Equal(v, r.parts[0]) {
+			r.catalog = ""
+		}
+		r.parts[i] = v
 	}
 }
 
