@@ -28,7 +28,7 @@ type sortKey struct {
 // analysis is what DuckDB's plan of a model says.
 type analysis struct {
 	scans []*scan
-	tree  string // the operators, for tests and people
+	tree  string // the operators, for tests
 	// root is the output of the whole query; its chain is open if nothing but filters,
 	// projections and limits stands between it and one scan.
 	root output

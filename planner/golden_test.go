@@ -156,6 +156,7 @@ func planText(p *Planner, sql string) string {
 	fmt.Fprintf(&b, "result %s\n", strings.Join(cols, ", "))
 	fmt.Fprintf(&b, "ordered=%v plain=%v\n", plan.Ordered, plan.PlainScan())
 	fmt.Fprintf(&b, "%s: %s\n", plan.Lane, plan.LaneReason)
+	fmt.Fprintf(&b, "tree %s\n", plan.tree)
 	for _, n := range plan.Notes {
 		b.WriteString("note " + n + "\n")
 	}

@@ -68,6 +68,8 @@ type Plan struct {
 	Plain []int
 	// Notes tell why the plan reads more than it might.
 	Notes []string
+
+	tree string // DuckDB's operators, for tests
 }
 
 // PlainScan reports whether the one extract is the model's result but for the order

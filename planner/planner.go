@@ -132,7 +132,7 @@ func (s *shadow) plan(ctx context.Context, in Input, rules ruleSet) (*Plan, erro
 	if err != nil {
 		return nil, err
 	}
-	plan := &Plan{Model: in.Model, SQL: q.sql, Ordered: q.ordered}
+	plan := &Plan{Model: in.Model, SQL: q.sql, Ordered: q.ordered, tree: a.tree}
 	if plan.Columns, err = s.columns(ctx, q, a.from); err != nil {
 		return nil, err
 	}
