@@ -193,7 +193,7 @@ func (c *conn) run(ctx context.Context, readOnly bool, sql string, sink blockSin
 	id := queryID()
 	err = s.query(ctx, sql, id, sink)
 	if err != nil && !s.usable() {
-		c.stop(s, id, false)
+		c.stop(s, id, err, false)
 	}
 	c.release(s, readOnly)
 	if err != nil && ctx.Err() != nil {
@@ -202,10 +202,11 @@ func (c *conn) run(ctx context.Context, readOnly bool, sql string, sink blockSin
 	return statementError(sql, err)
 }
 
-// stop makes sure that an interrupted statement ends on the server.
-func (c *conn) stop(s session, id string, inData bool) {
-	if s.abort(inData) {
-		return
+// stop makes sure that a statement which failed with cause ends on the server.
+func (c *conn) stop(s session, id string, cause error, inData bool) {
+	var e *exception
+	if errors.As(cause, &e) || s.abort(inData) {
+		return // it has ended
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()

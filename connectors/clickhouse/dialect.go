@@ -128,6 +128,10 @@ func (f *facts) columnType(c connectors.Column) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if t.name == "Array" && t.args[0].name == "Tuple" && !f.elementNames() {
+		// It makes the columns x.1, x.2 … of Array(Tuple(…)).
+		return "", &connectors.TypeError{Column: c.Name, Native: c.Type.String(), Reason: "ClickHouse " + f.info.version() + " has no column that is an array of tuples or a map"}
+	}
 	return t.withNull(), nil
 }
 

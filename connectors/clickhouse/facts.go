@@ -59,7 +59,7 @@ func (c *conn) setup(ctx context.Context, s session, readOnly bool) error {
 	if err != nil {
 		return err
 	}
-	if err := s.prepare(ctx, c.cfg.database); err != nil && !isCode(err, codeUnknownDatabase) {
+	if err := s.prepare(ctx, c.cfg.database); err != nil {
 		return err
 	}
 	set, err := c.sessionSettings(f, readOnly)

@@ -14,6 +14,7 @@ import (
 const (
 	lowGlobalKeys = 1 << 8
 	lowOwnKeys    = 1 << 9
+	lowNewKeys    = 1 << 10
 )
 
 // lowCardinality reads n values of LowCardinality(elem): keys, then one index each. Of

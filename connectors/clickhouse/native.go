@@ -42,8 +42,7 @@ type serverInfo struct {
 func (s serverInfo) version() string { return fmt.Sprintf("%d.%d.%d", s.major, s.minor, s.patch) }
 
 // native is one connection that speaks ClickHouse's own protocol. It runs one
-// statement at a time. After any error that is not the server's own answer the
-// connection is broken and only fit to be closed.
+// statement at a time. After any error the connection is broken and only fit to be closed.
 type native struct {
 	nc     net.Conn
 	in     *input
@@ -93,8 +92,9 @@ func (n *native) guard(ctx context.Context, do func() error) error {
 		n.broken = true
 		return ctx.Err()
 	}
-	var e *exception
-	if err != nil && !errors.As(err, &e) {
+	if err != nil {
+		// After an exception too: a server that refused a statement before reading the
+		// block that follows it takes that block for the next request.
 		n.broken = true
 	}
 	return err
@@ -454,6 +454,10 @@ func (h *headerSink) column(in *input, _, rows int, name, typ string) error {
 
 // prepare chooses the database of unqualified names.
 func (n *native) prepare(ctx context.Context, database string) error {
+	rows, err := queryText(ctx, n, databaseSQL(database))
+	if err != nil || len(rows) == 0 { // a target's database may yet be created
+		return err
+	}
 	return n.query(ctx, useSQL(database), queryID(), nil)
 }
 

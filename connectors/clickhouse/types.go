@@ -3,6 +3,7 @@ package clickhouse
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/dvt-dev/dvt/connectors"
 )
@@ -172,43 +173,60 @@ func (f *facts) targetType(typ connectors.Type) (string, error) {
 	return "", fmt.Errorf("no ClickHouse type holds %s", typ)
 }
 
+// elementNames: old servers cannot parse the names of tuple elements inside an array.
+func (f *facts) elementNames() bool { return f.atLeast(20, 4) }
+
 func (f *facts) nestedTarget(typ connectors.Type) (string, error) {
-	elem := func(t connectors.Type, null bool) (string, error) {
-		s, err := f.targetType(t)
-		if err != nil || !null {
-			return s, err
-		}
-		p, err := parseType(s)
-		if err != nil {
-			return "", err
-		}
-		return p.withNull(), nil
-	}
 	if typ.Kind == connectors.List {
-		s, err := elem(*typ.Elem, true)
+		s, err := f.elementType(*typ.Elem, true, f.elementNames())
 		return "Array(" + s + ")", err
 	}
-	var parts string
-	for i, fd := range typ.Fields {
-		s, err := elem(fd.Type, typ.Kind == connectors.Struct || i == 1)
+	if typ.Kind == connectors.Struct {
+		return f.tupleTarget(typ, true)
+	}
+	key, err := f.elementType(typ.Fields[0].Type, false, f.elementNames())
+	if err != nil {
+		return "", err
+	}
+	value, err := f.elementType(typ.Fields[1].Type, true, f.elementNames())
+	switch {
+	case err != nil:
+		return "", err
+	case f.types["Map"]:
+		return "Map(" + key + ", " + value + ")", nil
+	case f.elementNames():
+		return "Array(Tuple(key " + key + ", value " + value + "))", nil
+	}
+	return "Array(Tuple(" + key + ", " + value + "))", nil
+}
+
+func (f *facts) tupleTarget(typ connectors.Type, named bool) (string, error) {
+	var parts []string
+	for _, fd := range typ.Fields {
+		s, err := f.elementType(fd.Type, true, named)
 		if err != nil {
 			return "", err
 		}
-		if i > 0 {
-			parts += ", "
+		if named {
+			s = quote(fd.Name) + " " + s
 		}
-		if typ.Kind == connectors.Struct {
-			parts += quote(fd.Name) + " "
-		} else if !f.types["Map"] {
-			parts += [...]string{"key ", "value "}[i]
-		}
-		parts += s
+		parts = append(parts, s)
 	}
-	switch {
-	case typ.Kind == connectors.Struct:
-		return "Tuple(" + parts + ")", nil
-	case f.types["Map"]:
-		return "Map(" + parts + ")", nil
+	return "Tuple(" + strings.Join(parts, ", ") + ")", nil
+}
+
+// elementType is the type of a part of a nested type.
+func (f *facts) elementType(typ connectors.Type, null, named bool) (string, error) {
+	if typ.Kind == connectors.Struct {
+		return f.tupleTarget(typ, named)
 	}
-	return "Array(Tuple(" + parts + "))", nil
+	s, err := f.targetType(typ)
+	if err != nil || !null {
+		return s, err
+	}
+	p, err := parseType(s)
+	if err != nil {
+		return "", err
+	}
+	return p.withNull(), nil
 }

@@ -1,0 +1,166 @@
+package clickhouse
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/dvt-dev/dvt/connectors"
+)
+
+// Replace makes a sealed staging table the content of its target. Views, grants and row
+// policies hang on the target's name and stay. A target that is a view is dropped
+// first: between the two statements there is no such relation.
+func (c *conn) Replace(ctx context.Context, s connectors.Staging) error {
+	st, ok := s.(*staging)
+	if !ok || st.c != c {
+		return errors.New("the staging table belongs to another connection")
+	}
+	eng, err := c.engineOf(ctx, st.facts, st.target)
+	missing := errors.Is(err, connectors.ErrNotFound)
+	if err != nil && !missing {
+		return err
+	}
+	target, table := relation(st.target, ""), st.sqlName()
+	switch {
+	case missing:
+		err = c.run(ctx, false, renameSQL(table, target), nil)
+	case isView(eng.name):
+		if err = c.run(ctx, false, dropSQL(target), nil); err == nil {
+			err = c.run(ctx, false, renameSQL(table, target), nil)
+		}
+	default:
+		if err = c.copyComments(ctx, st); err == nil {
+			err = c.swap(ctx, st)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	st.done = true
+	if merges(st.engine) {
+		if err := c.run(ctx, false, startMergesSQL(target), nil); err != nil {
+			c.log.Warn("could not start merges again", "table", st.target.String(), "error", err)
+		}
+	}
+	return nil
+}
+
+// swap exchanges the target with the staging table and drops the old content.
+func (c *conn) swap(ctx context.Context, st *staging) error {
+	target, table := relation(st.target, ""), st.sqlName()
+	old := beside(st.target, oldPrefix, st.run)
+	exchange, err := c.canExchange(ctx, st.facts, st.target.Schema)
+	if err != nil {
+		return err
+	}
+	if exchange {
+		old = st.table
+		err = c.run(ctx, false, exchangeSQL(table, target), nil)
+	} else {
+		if err = c.run(ctx, false, dropSQL(relation(old, "")), nil); err == nil {
+			err = c.run(ctx, false, renameSQL(target, relation(old, ""), table, target), nil)
+		}
+		if err != nil {
+			// The renames of one statement are made one after another: a failure
+			// between them leaves the target under its old name.
+			err = errors.Join(err, c.restore(context.WithoutCancel(ctx), st.target))
+		}
+	}
+	if err != nil {
+		return err
+	}
+	// The new content is in place: that the old one could not be dropped (servers
+	// refuse to drop very large tables) is no failure of the load.
+	if err := c.run(context.WithoutCancel(ctx), false, dropSQL(relation(old, "")), nil); err != nil {
+		c.log.Warn("could not drop the former content", "table", old.String(), "error", err)
+	}
+	return nil
+}
+
+// canExchange: EXCHANGE TABLES needs a database engine that keeps tables by id.
+func (c *conn) canExchange(ctx context.Context, f *facts, database string) (bool, error) {
+	if !f.atLeast(20, 8) {
+		return false, nil
+	}
+	rows, err := c.text(ctx, databaseEngineSQL(database))
+	if err != nil || len(rows) == 0 {
+		return false, err
+	}
+	switch rows[0][0] {
+	case "Atomic", "Replicated", "Shared":
+		return true, nil
+	}
+	return false, nil
+}
+
+// copyComments gives the staging table the column comments of the target.
+func (c *conn) copyComments(ctx context.Context, st *staging) error {
+	rows, err := c.text(ctx, columnsSQL(st.facts, st.target))
+	if err != nil {
+		return err
+	}
+	has := map[string]bool{}
+	for _, d := range st.defs {
+		has[d.name] = true
+	}
+	for _, r := range rows {
+		if r[3] == "" || !has[r[0]] {
+			continue
+		}
+		if err := c.run(ctx, false, commentSQL(st.sqlName(), r[0], r[3]), nil); err != nil {
+			return fmt.Errorf("keeping the comment of column %q: %w", r[0], err)
+		}
+	}
+	return nil
+}
+
+// CleanStaging puts back a target that a dead run had renamed away, and drops what
+// dead runs left beside it.
+func (c *conn) CleanStaging(ctx context.Context, target connectors.Relation) error {
+	target = c.inDatabase(target)
+	if err := c.restore(ctx, target); err != nil {
+		return err
+	}
+	rows, err := c.text(ctx, besideSQL(target))
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		if strings.HasPrefix(r[0], lockPrefix) || strings.HasPrefix(r[0], claimPrefix) {
+			continue
+		}
+		left := connectors.Relation{Schema: target.Schema, Name: r[0]}
+		if err := c.run(ctx, false, dropSQL(relation(left, "")), nil); err != nil {
+			if !strings.HasPrefix(r[0], oldPrefix) {
+				return err
+			}
+			c.log.Warn("could not drop the former content", "table", left.String(), "error", err)
+		}
+	}
+	return nil
+}
+
+// restore renames the newest old table of target back if target is missing.
+func (c *conn) restore(ctx context.Context, target connectors.Relation) error {
+	f, err := c.capabilities(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = c.engineOf(ctx, f, target)
+	if !errors.Is(err, connectors.ErrNotFound) {
+		return err
+	}
+	rows, err := c.text(ctx, besideSQL(target))
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		if strings.HasPrefix(r[0], oldPrefix) {
+			old := connectors.Relation{Schema: target.Schema, Name: r[0]}
+			return c.run(ctx, false, renameSQL(relation(old, ""), relation(target, "")), nil)
+		}
+	}
+	return nil
+}
