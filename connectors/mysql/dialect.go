@@ -170,7 +170,7 @@ func literal(v connectors.Value, cl class) (string, bool) {
 	case isInteger(k):
 		return v.Int.String(), cl == classInt || cl == classDecimal
 	case k == connectors.Decimal:
-		return decimalText(v.Int, v.Type.Scale), cl == classInt || cl == classDecimal
+		return decimalText(v.Int, v.Type.Scale), cl == classDecimal
 	}
 	if cl != classDate && cl != classTime || !v.Int.IsInt64() {
 		return "", false

@@ -34,7 +34,8 @@ const foreignColumns = "SELECT k.CONSTRAINT_NAME, k.COLUMN_NAME, k.TABLE_SCHEMA,
 func (d dialect) foreignSQL(rel connectors.Relation) string {
 	return foreignColumns + ", r.UPDATE_RULE, r.DELETE_RULE FROM information_schema.KEY_COLUMN_USAGE k" +
 		" JOIN information_schema.REFERENTIAL_CONSTRAINTS r ON r.CONSTRAINT_SCHEMA = k.CONSTRAINT_SCHEMA" +
-		" AND r.CONSTRAINT_NAME = k.CONSTRAINT_NAME AND r.TABLE_NAME = k.TABLE_NAME WHERE " + d.tableWhere("k.", rel) +
+		" AND r.CONSTRAINT_NAME = k.CONSTRAINT_NAME WHERE " + d.tableWhere("k.", rel) +
+		" AND " + d.nameIs("r.CONSTRAINT_SCHEMA", rel.Schema) + " AND " + d.nameIs("r.TABLE_NAME", rel.Name) + // constants, or every table is opened
 		" AND k.REFERENCED_TABLE_NAME IS NOT NULL ORDER BY k.CONSTRAINT_NAME, k.ORDINAL_POSITION"
 }
 

@@ -37,6 +37,9 @@ func (c *Conn) Lock(ctx context.Context, rel connectors.Relation, wait time.Dura
 		if err != nil {
 			return nil, fmt.Errorf("locking %s: %w", rel, err)
 		}
+		if err := ctx.Err(); err != nil && got[0][0].s != "1" {
+			return nil, context.Cause(ctx) // a killed wait yields NULL, not an error
+		}
 		if got[0][0].null {
 			return nil, fmt.Errorf("locking %s: the server could not", rel)
 		}

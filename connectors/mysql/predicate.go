@@ -1,6 +1,7 @@
 package mysql
 
 import (
+	"math/big"
 	"strings"
 
 	"github.com/dvt-dev/dvt/connectors"
@@ -103,7 +104,7 @@ func (d dialect) Leaf(p *connectors.Pred, t *connectors.Table) connectors.Answer
 	lits := make([]string, len(p.Vals))
 	for i, v := range p.Vals {
 		l, ok := literal(v, cl)
-		if !ok {
+		if !ok || !sameMeaning(v.Type, col.Type, cl) {
 			return no("no literal of type " + v.Type.String() + " means the same on " + col.Native)
 		}
 		lits[i] = l
@@ -120,6 +121,23 @@ func (d dialect) Leaf(p *connectors.Pred, t *connectors.Table) connectors.Answer
 	case cl == classUUID:
 		return uuidLeaf(p, c, lits)
 	}
+	if cl == classDate || cl == classTime {
+		if q, lost := coarse(p, col); lost {
+			if p, lits = q, nil; p.Kind == connectors.PFalse {
+				return exact("1 = 0")
+			}
+			if p.Kind == connectors.PNull {
+				return nullLeaf(col, cl, c, true)
+			}
+			for _, v := range p.Vals {
+				l, ok := literal(v, cl)
+				if !ok {
+					return no("no literal of type " + v.Type.String() + " means the same on " + col.Native)
+				}
+				lits = append(lits, l)
+			}
+		}
+	}
 	sql := c + " " + operator(p) + " " + operandList(p, lits)
 	if cl == classDate {
 		// '0000-00-00' is below every date, '2024-00-10' above 2023: both are NULL to
@@ -127,6 +145,70 @@ func (d dialect) Leaf(p *connectors.Pred, t *connectors.Table) connectors.Answer
 		sql = "(" + sql + " AND " + notNullDate(c) + ")"
 	}
 	return exact(sql)
+}
+
+// sameMeaning: a constant of another type would be compared after a conversion that the
+// engine does in its own way, or with digits that an index lookup rounds away.
+func sameMeaning(v, col connectors.Type, cl class) bool {
+	switch cl {
+	case classInt, classText, classEnum:
+		return true
+	case classDecimal:
+		return v.Kind != connectors.Decimal || v.Scale <= col.Scale
+	}
+	return v.Kind == col.Kind
+}
+
+// coarse rewrites a comparison with a constant that has more fractional digits than the
+// column. By way of an index the server cuts the constant first: on a datetime,
+// c = '12:00:00.5' finds the rows of 12:00:00. lost is false when there is nothing to
+// rewrite.
+func coarse(p *connectors.Pred, col *connectors.Column) (q *connectors.Pred, lost bool) {
+	step := int64(1)
+	n := parseNative(col.Native)
+	if n.base == "date" {
+		return p, false
+	}
+	for d := n.arg(0, 0); d < 6; d++ {
+		step *= 10
+	}
+	fine := func(v connectors.Value) bool { return v.Int.Int64()-floorDiv(v.Int.Int64(), step)*step != 0 }
+	c := *p
+	if p.Kind == connectors.PIn {
+		c.Vals = nil
+		for _, v := range p.Vals {
+			if !fine(v) {
+				c.Vals = append(c.Vals, v)
+			}
+		}
+		switch {
+		case len(c.Vals) == len(p.Vals):
+			return p, false
+		case len(c.Vals) > 0:
+		case p.Neg:
+			c.Kind = connectors.PNull
+		default:
+			c.Kind = connectors.PFalse
+		}
+		return &c, true
+	}
+	v := p.Vals[0]
+	if !fine(v) {
+		return p, false
+	}
+	v.Int = big.NewInt(floorDiv(v.Int.Int64(), step) * step)
+	c.Vals = []connectors.Value{v}
+	switch p.Op {
+	case "=":
+		c.Kind = connectors.PFalse
+	case "<>":
+		c.Kind = connectors.PNull
+	case "<":
+		c.Op = "<="
+	case ">=":
+		c.Op = ">"
+	}
+	return &c, true
 }
 
 func comparison(op string) bool {
@@ -197,12 +279,15 @@ func textLeaf(p *connectors.Pred, col *connectors.Column, cl class, lits []strin
 	q := quote(col.Name)
 	if p.Kind == connectors.PIn && !p.Neg || p.Kind == connectors.PCmp && p.Op == "=" {
 		// Equal bytes are equal under every collation, and this form can use an index.
+		bytes := cl == classText && byteEqual(col.Collation)
 		if beyondCharset(col, p.Vals) {
-			// A literal that the column's character set lacks is error 1267.
+			// A literal that the column's character set lacks is error 1267. The
+			// conversion brings the default collation of utf8mb4 with it.
+			bytes = false
 			q = "CONVERT(" + q + " USING utf8mb4)"
 		}
 		sql := q + " " + operator(p) + " " + operandList(p, lits)
-		if cl == classText && byteEqual(col.Collation) {
+		if bytes {
 			return exact(sql)
 		}
 		return superset(sql, collationReason(col, cl))
@@ -217,6 +302,8 @@ func textLeaf(p *connectors.Pred, col *connectors.Column, cl class, lits []strin
 
 func collationReason(col *connectors.Column, cl class) string {
 	switch {
+	case byteEqual(col.Collation):
+		return "compared in utf8mb4, which ignores case"
 	case cl == classEnum:
 		return "an enum or set is also equal to its number"
 	case strings.HasSuffix(col.Collation, "_bin"):

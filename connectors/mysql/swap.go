@@ -27,15 +27,31 @@ func (c *Conn) Replace(ctx context.Context, staged connectors.Staging) error {
 	case !st.sealed || st.done || st.swapped:
 		return errors.New("replacing: the staging is not sealed")
 	}
-	s, err := c.open(ctx, st.target.Schema, false)
+	s := st.s
+	err := s.replace(ctx, st)
+	rctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), killTimeout)
+	defer cancel()
+	s.settle(rctx)
 	if err != nil {
-		return err
-	}
-	defer s.close() // its settings are changed below
-	if err := s.replace(ctx, st); err != nil {
 		return fmt.Errorf("replacing %s: %w", st.target, err)
 	}
 	return nil
+}
+
+// settle brings a session back into the state of a new one, or marks it as unfit.
+func (s *session) settle(ctx context.Context) {
+	stmts := sessionSetup[:1:1]
+	if s.c.schema != "" {
+		stmts = append(stmts, useSQL(s.c.schema))
+	}
+	for _, stmt := range stmts {
+		if s.bad {
+			return
+		}
+		if _, err := s.exec(ctx, stmt); err != nil {
+			s.bad = true
+		}
+	}
 }
 
 func (s *session) replace(ctx context.Context, st *staging) error {
@@ -106,6 +122,9 @@ func (s *session) swap(ctx context.Context, st *staging, kind string, parts []st
 		}
 	}
 	if len(triggers) > 0 {
+		if _, err := s.exec(ctx, useSQL(st.target.Schema)); err != nil { // their texts may name tables alone
+			return err
+		}
 		if err := s.saveTriggers(ctx, saved, triggers); err != nil {
 			return err
 		}
@@ -280,11 +299,20 @@ func (s *session) refill(ctx context.Context, st *staging, cols []string, refs [
 // they had begun.
 func (c *Conn) CleanStaging(ctx context.Context, target connectors.Relation) error {
 	target = c.at(target)
-	s, err := c.open(ctx, "", false)
+	s, err := c.acquire(ctx)
+	if isCode(err, errUnknownDatabase) { // the connection's own is yet to be created
+		if target.Schema == c.schema {
+			return nil
+		}
+		if s, err = c.open(ctx, "", false); err == nil {
+			defer s.close()
+		}
+	} else if err == nil {
+		defer c.release(s)
+	}
 	if err != nil {
 		return err
 	}
-	defer s.close()
 	if err := s.clean(ctx, target); err != nil {
 		return fmt.Errorf("clearing staging of %s: %w", target, err)
 	}
@@ -301,6 +329,7 @@ func (s *session) clean(ctx context.Context, target connectors.Relation) error {
 	if _, err := s.exec(ctx, useSQL(target.Schema)); err != nil {
 		return err
 	}
+	defer s.settle(ctx)
 	kind, err := s.kind(ctx, target)
 	if err != nil {
 		return err

@@ -92,15 +92,24 @@ func (c *Conn) Stage(ctx context.Context, spec connectors.StageSpec) (connectors
 	if target.Schema == "" {
 		return nil, fmt.Errorf("%s: no schema (database) is set for %s", c.where, target.Name)
 	}
-	if err := c.ensureDatabase(ctx, target.Schema); err != nil {
+	s, err := c.acquire(ctx)
+	if isCode(err, errUnknownDatabase) {
+		if err = c.ensureDatabase(ctx, c.schema); err == nil {
+			s, err = c.acquire(ctx)
+		}
+	}
+	if err != nil {
 		return nil, err
 	}
 	if err := c.server().checkTarget(); err != nil {
+		c.release(s)
 		return nil, err
 	}
-	s, err := c.acquire(ctx)
-	if err != nil {
-		return nil, err
+	if target.Schema != c.schema {
+		if err := s.ensureDatabase(ctx, target.Schema); err != nil {
+			c.release(s)
+			return nil, err
+		}
 	}
 	st := &staging{c: c, spec: spec, target: target, s: s, schema: connectors.ArrowSchema(spec.Columns)}
 	st.rel = connectors.Relation{Schema: target.Schema, Name: c.stagingName(spec.RunID, target)}
@@ -186,6 +195,10 @@ func (c *Conn) ensureDatabase(ctx context.Context, db string) error {
 		return err
 	}
 	defer s.close()
+	return s.ensureDatabase(ctx, db)
+}
+
+func (s *session) ensureDatabase(ctx context.Context, db string) error {
 	rows, err := s.rows(ctx, schemaSQL(db))
 	if err != nil || len(rows) > 0 {
 		return err
