@@ -22,6 +22,7 @@ type static struct {
 	later []call
 
 	incremental, window bool
+	windowAt            jinja.P // of the first window call
 }
 
 func inspect(body []jinja.Stmt) static {
@@ -53,7 +54,9 @@ func inspect(body []jinja.Stmt) static {
 			case "is_incremental":
 				s.incremental = true
 			case "incremental_where_cond", "incremental_value":
-				s.window = true
+				if !s.window {
+					s.window, s.windowAt = true, c.P
+				}
 			}
 		}
 		return true

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/dvt-dev/dvt/connectors"
 	"github.com/dvt-dev/dvt/jinja"
 	"github.com/dvt-dev/dvt/jinja/dbt"
 )
@@ -191,7 +190,7 @@ func (r *renderer) run(n *Node, t *jinja.Template) (string, error) {
 func (r *renderer) host(n *Node) *dbt.Host {
 	h := r.p.baseHost(r.ctx, n)
 	h.Execute, h.Now, h.Spelling = r.rc.Execute, r.rc.Now, r.spelling
-	h.Dialects = r.dialects()
+	h.Dialects = r.p.dialects(r.rc.Dialect)
 	h.IsIncremental = r.rc.IsIncremental && n == r.node
 	h.FullRefresh = r.rc.FullRefresh || r.p.opts.FullRefresh
 	if n == r.node {
@@ -221,16 +220,6 @@ func (r *renderer) fail(err error) {
 	if r.err == nil {
 		r.err = err
 	}
-}
-
-// dialects are the names that dispatch tries: the engine as the profile spells it,
-// then the engine it is a kind of.
-func (r *renderer) dialects() []string {
-	out := []string{r.rc.Dialect}
-	if k, err := connectors.Lookup(r.rc.Dialect); err == nil && len(k.Types) > 0 {
-		out = append(out, k.Types[0])
-	}
-	return unique(out)
 }
 
 // database is what stands in front of the schema: the output's name, where all

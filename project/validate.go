@@ -13,7 +13,8 @@ const mixedStyles = "cannot mix is_incremental() and incremental_where_cond() in
 func (d *decoder) validate(n *Node, state string) {
 	c := &n.Config
 	if n.IsIncrementalStyle && n.WindowStyle {
-		d.errs = append(d.errs, (pos{file: d.file, line: n.BodyLine}).errorf("%s", mixedStyles))
+		at := inspect(n.tmpl.Body).windowAt
+		d.errs = append(d.errs, (pos{d.file, at.Line, at.Col}).errorf("%s", mixedStyles))
 		return
 	}
 	incremental := c.Materialized == FIncremental || c.Materialized == Incremental

@@ -26,7 +26,7 @@ func TestIncrementalValidation(t *testing.T) {
 		"advance without state":               {"/**\nmode: incremental\nupdate_key: a\nunique_key: a\nrange: {advance: 1d}\n**/" + window, "model 'm': range.advance requires SLING_STATE to be configured", nil},
 		"advance with state, bad duration":    {"/**\nmode: incremental\nupdate_key: a\nunique_key: a\nrange: {advance: 1q}\n**/" + window, "invalid duration '1q': expected <int><unit> with unit in ms,s,m,h,d,w,mo,y", []string{"SLING_STATE", "pg/state"}},
 		"bad lookback":                        {"/**\nmode: incremental\nupdate_key: a\nunique_key: a\nrange: {lookback: 0d}\n**/" + window, "invalid duration '0d': expected <int><unit> with unit in ms,s,m,h,d,w,mo,y", nil},
-		"mixed":                               {"{{ config(mode='incremental', update_key='a', unique_key='a') }}{% if is_incremental() %}{{ incremental_where_cond() }}{% endif %}", "models/m.sql:1: " + mixedStyles, nil},
+		"mixed":                               {"{{ config(mode='incremental', update_key='a', unique_key='a') }}{% if is_incremental() %}{{ incremental_where_cond() }}{% endif %}", "models/m.sql:1:93: " + mixedStyles, nil},
 		"range in config()":                   {"{{ config(mode='incremental', update_key='a', unique_key='a', range={'lookback': '1d'}) }}" + window, "model 'm': range is a front-matter-only key", nil},
 		"window style without unique_key":     {"{{ config(mode='incremental', update_key='a') }}" + window, "needs unique_key, or incremental_strategy: append without range.lookback", nil},
 		"append with lookback and no key":     {"/** {mode: incremental, update_key: a, merge_strategy: append, range: {lookback: 1d}} **/" + window, "needs unique_key, or incremental_strategy: append without range.lookback", nil},

@@ -227,7 +227,8 @@ func (p *Project) sortedSources() []*Source {
 func (p *Project) naming(ctx context.Context, n *Node, what, custom, base string) (string, error) {
 	name := "generate_" + what + "_name"
 	custom = strings.TrimSpace(custom)
-	if m := p.registry.Find(n.Package, name); m == nil || m.Package == dbt.Internal {
+	dialects := p.dialects(p.profile.outputs[n.Connection].Type)
+	if !p.overrides(n.Package, name, dialects) {
 		switch {
 		case what == "alias":
 			return orText(custom, n.Name), nil
@@ -240,9 +241,9 @@ func (p *Project) naming(ctx context.Context, n *Node, what, custom, base string
 	}
 	h := p.baseHost(ctx, n)
 	var failed error
-	h.Execute = true
+	h.Execute, h.Dialects = true, dialects
 	h.Target = p.targetVar(n.Connection, func(err error) { failed = err })
-	h.Spelling = relationSpelling(h.Dialects[0], nil)
+	h.Spelling = relationSpelling("", nil)
 	h.Config = &dbt.Config{Get: n.get}
 	h.Ref = func(string, string, jinja.Value) (jinja.Value, error) {
 		return nil, &jinja.Error{Kind: "CompilationError", Msg: "ref() is not possible in " + name}
@@ -270,4 +271,28 @@ func (p *Project) naming(ctx context.Context, n *Node, what, custom, base string
 		return "", &Error{File: n.Path, Msg: name + " gives no name for " + n.ResourceType + " '" + n.Name + "'"}
 	}
 	return out, nil
+}
+
+// overrides reports whether the project or a package has its own macro of that name,
+// or one that dispatch takes for it.
+func (p *Project) overrides(pkg, name string, dialects []string) bool {
+	for _, prefix := range append([]string{"", "default__"}, dialects...) {
+		if prefix != "" && !strings.HasSuffix(prefix, "__") {
+			prefix += "__"
+		}
+		if m := p.registry.Find(pkg, prefix+name); m != nil && m.Package != dbt.Internal {
+			return true
+		}
+	}
+	return len(p.registry.SearchOrder[dbt.Internal]) > 0
+}
+
+// dialects are the names that dispatch tries: the engine as the profile spells it,
+// then the engine it is a kind of.
+func (p *Project) dialects(typ string) []string {
+	out := []string{typ}
+	if k, err := connectors.Lookup(typ); err == nil && len(k.Types) > 0 {
+		out = append(out, k.Types[0])
+	}
+	return unique(out)
 }
