@@ -30,7 +30,14 @@
     {%- endif -%}
 {%- endmacro %}
 
-{% macro clickhouse__dateadd(datepart, interval, from_date_or_timestamp) %}date_add({{ dbt.dvt_datepart(datepart) }}, {{ interval }}, {{ from_date_or_timestamp }}){% endmacro %}
+{% macro clickhouse__dateadd(datepart, interval, from_date_or_timestamp) -%}
+    {%- set part = dbt.dvt_datepart(datepart) -%}
+    {%- if part == 'quarter' -%}
+    addMonths({{ from_date_or_timestamp }}, ({{ interval }}) * 3)
+    {%- else -%}
+    add{{ part | capitalize }}s({{ from_date_or_timestamp }}, {{ interval }})
+    {%- endif -%}
+{%- endmacro %}
 
 {#
     SQLite keeps dates as text; a month added to the 31st overflows into the next month
@@ -48,8 +55,16 @@
 {# counts the boundaries between two points in time: 23:59 to 00:01 is one day #}
 {% macro datediff(first_date, second_date, datepart) %}{{ return(adapter.dispatch('datediff', 'dbt')(first_date, second_date, datepart)) }}{% endmacro %}
 
+{# DuckDB's own weeks are seven days from the first date, not calendar weeks #}
 {% macro default__datediff(first_date, second_date, datepart) -%}
-    date_diff('{{ dbt.dvt_datepart(datepart) }}', cast({{ first_date }} as timestamp), cast({{ second_date }} as timestamp))
+    {%- set part = dbt.dvt_datepart(datepart) -%}
+    {%- set a = "cast(" ~ first_date ~ " as timestamp)" -%}
+    {%- set b = "cast(" ~ second_date ~ " as timestamp)" -%}
+    {%- if part == 'week' -%}
+    date_diff('day', date_trunc('week', {{ a }}), date_trunc('week', {{ b }})) // 7
+    {%- else -%}
+    date_diff('{{ part }}', {{ a }}, {{ b }})
+    {%- endif -%}
 {%- endmacro %}
 
 {% macro postgres__datediff(first_date, second_date, datepart) -%}
@@ -80,9 +95,7 @@
     {%- endif -%}
 {%- endmacro %}
 
-{% macro clickhouse__datediff(first_date, second_date, datepart) -%}
-    dateDiff('{{ dbt.dvt_datepart(datepart) }}', toDateTime64({{ first_date }}, 6, 'UTC'), toDateTime64({{ second_date }}, 6, 'UTC'))
-{%- endmacro %}
+{% macro clickhouse__datediff(first_date, second_date, datepart) %}dateDiff('{{ dbt.dvt_datepart(datepart) }}', {{ first_date }}, {{ second_date }}){% endmacro %}
 
 {% macro sqlite__datediff(first_date, second_date, datepart) -%}
     {%- set part = dbt.dvt_datepart(datepart) -%}
@@ -104,7 +117,13 @@
     {%- set part = dbt.dvt_datepart(datepart) -%}
     date_trunc('{{ part ~ 's' if part in ['millisecond', 'microsecond'] else part }}', {{ date }})
 {%- endmacro %}
-{% macro clickhouse__date_trunc(datepart, date) %}dateTrunc('{{ dbt.dvt_datepart(datepart) }}', {{ date }}){% endmacro %}
+{% macro clickhouse__date_trunc(datepart, date) -%}
+    {%- set part = dbt.dvt_datepart(datepart) -%}
+    {%- if part == 'week' -%} toMonday({{ date }})
+    {%- elif part in ['second', 'millisecond', 'microsecond'] -%} dateTrunc('{{ part }}', {{ date }})
+    {%- else -%} toStartOf{{ part | capitalize }}({{ date }})
+    {%- endif -%}
+{%- endmacro %}
 
 {% macro mysql__date_trunc(datepart, date) -%}
     {%- set part = dbt.dvt_datepart(datepart) -%}
@@ -136,7 +155,7 @@
     cast({{ dbt.dateadd('day', '-1', dbt.dateadd(datepart, '1', dbt.date_trunc(datepart, date))) }} as date)
 {%- endmacro %}
 {% macro clickhouse__last_day(date, datepart) -%}
-    toDate32({{ dbt.dateadd('day', '-1', dbt.dateadd(datepart, '1', dbt.date_trunc(datepart, date))) }})
+    toDate({{ dbt.dateadd('day', '-1', dbt.dateadd(datepart, '1', dbt.date_trunc(datepart, date))) }})
 {%- endmacro %}
 {% macro sqlite__last_day(date, datepart) -%}
     {%- set part = dbt.dvt_datepart(datepart) -%}
@@ -150,4 +169,11 @@
 {% macro date(year, month, day) %}{{ return(adapter.dispatch('date', 'dbt')(year, month, day)) }}{% endmacro %}
 {% macro default__date(year, month, day) %}cast('{{ "%04d-%02d-%02d" % (year | int, month | int, day | int) }}' as date){% endmacro %}
 {% macro sqlite__date(year, month, day) %}date('{{ "%04d-%02d-%02d" % (year | int, month | int, day | int) }}'){% endmacro %}
-{% macro clickhouse__date(year, month, day) %}cast('{{ "%04d-%02d-%02d" % (year | int, month | int, day | int) }}' as Date32){% endmacro %}
+{# a date outside a type's range would become the nearest one inside #}
+{% macro clickhouse__date(year, month, day) -%}
+    {%- set y = year | int -%}
+    {%- if y < 1900 or y > 2299 -%}
+        {{ exceptions.raise_compiler_error("date: ClickHouse has no year " ~ y) }}
+    {%- endif -%}
+    {{ 'toDate' if 1970 <= y <= 2148 else 'toDate32' }}('{{ "%04d-%02d-%02d" % (y, month | int, day | int) }}')
+{%- endmacro %}

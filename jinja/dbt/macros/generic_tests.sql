@@ -27,7 +27,7 @@
     {%- endif -%}
     select {{ column_name }} as value_field, count(*) as n_records
     from {{ model }}
-    where {{ column_name }} not in (
+    where {{ column_name }} is not null and {{ column_name }} not in (
         {%- for value in values %}
         {{ dbt.string_literal(dbt.escape_single_quotes(value | string)) if quote else value }}
         {{- ',' if not loop.last }}

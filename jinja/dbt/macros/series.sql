@@ -45,10 +45,9 @@
 {%- endmacro %}
 
 {% macro clickhouse__date_spine(datepart, start_date, end_date) -%}
-    {%- set start = "toDateTime64(" ~ start_date ~ ", 6, 'UTC')" -%}
-    select {{ dbt.dateadd(datepart, 'i', start) }} as date_{{ dbt.dvt_datepart(datepart) }}
-    from (select arrayJoin(range(greatest(0, {{ dbt.datediff(start_date, end_date, datepart) }}))) as i) as spine
-    where {{ dbt.dateadd(datepart, 'i', start) }} <= {{ end_date }}
+    select {{ dbt.dateadd(datepart, 'i', start_date) }} as date_{{ dbt.dvt_datepart(datepart) }}
+    from (select arrayJoin(range(toUInt64(greatest(0, {{ dbt.datediff(start_date, end_date, datepart) }})))) as i) as spine
+    where {{ dbt.dateadd(datepart, 'i', start_date) }} <= {{ end_date }}
 {%- endmacro %}
 
 {% macro mysql__date_spine(datepart, start_date, end_date) -%}

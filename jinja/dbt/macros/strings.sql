@@ -27,7 +27,7 @@
 {% macro default__right(string_text, length_expression) %}right({{ string_text }}, {{ length_expression }}){% endmacro %}
 {# substr(s, -0) is the whole text #}
 {% macro sqlite__right(string_text, length_expression) %}case when ({{ length_expression }}) = 0 then substr({{ string_text }}, 1, 0) else substr({{ string_text }}, -({{ length_expression }})) end{% endmacro %}
-{% macro clickhouse__right(string_text, length_expression) %}rightUTF8({{ string_text }}, {{ length_expression }}){% endmacro %}
+{% macro clickhouse__right(string_text, length_expression) %}substringUTF8({{ string_text }}, toUInt64(greatest(lengthUTF8({{ string_text }}) - ({{ length_expression }}), 0) + 1), lengthUTF8({{ string_text }})){% endmacro %}
 
 {# value goes in as it is: see escape_single_quotes #}
 {% macro string_literal(value) %}{{ return(adapter.dispatch('string_literal', 'dbt')(value)) }}{% endmacro %}
