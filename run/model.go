@@ -45,18 +45,26 @@ func (r *Runner) model(ctx context.Context, n *project.Node, res *Result) error 
 	if !n.Federated {
 		return fmt.Errorf("materialized '%s' over one connection is not run by this version; use materialized='f_table'", n.Config.Materialized)
 	}
-	if n.Config.Materialized != "f_table" {
-		return fmt.Errorf("materialized '%s' is not run by this version; use materialized='f_table'", n.Config.Materialized)
-	}
 	target, err := r.Conns.Get(n.Connection)
 	if err != nil {
 		return err
 	}
+	switch n.Config.Materialized {
+	case project.FTable:
+		return r.rebuild(ctx, n, target, res)
+	case project.FIncremental:
+		return r.incremental(ctx, n, target, res)
+	}
+	return fmt.Errorf("materialized '%s' is not run by this version; use materialized='f_table'", n.Config.Materialized)
+}
+
+// rebuild runs an f_table model.
+func (r *Runner) rebuild(ctx context.Context, n *project.Node, target connectors.Conn, res *Result) error {
 	if err := load.CanReplace(n.Connection, target); err != nil {
 		return err
 	}
 	start := time.Now()
-	p, err := r.Prepare(ctx, n)
+	p, err := r.prepare(ctx, n, planMode{live: true}, nil)
 	res.Timings.Plan = time.Since(start)
 	if err != nil {
 		return err
@@ -128,18 +136,15 @@ func (r *Runner) federate(ctx context.Context, p *Prepared, target connectors.Co
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if e := m.Close(); e != nil {
-			r.Log.Warn("closing the model's staging", "model", p.Node.Name, "error", e)
-		}
-	}()
+	defer r.closeModel(m, p.Node.Name)
 	plan := p.Plan
 	if r.Options.Empty {
 		plan = emptied(plan)
 	}
 	start := time.Now()
-	res.Extracts, err = extract.Run(ctx, plan, m, r.Conns.Get, r.limits, &extract.Progress{})
-	res.Timings.Extract = time.Since(start)
+	stats, err := extract.Run(ctx, plan, m, r.Conns.Get, r.limits, &extract.Progress{})
+	res.addExtracts(stats)
+	res.Timings.Extract += time.Since(start)
 	if err != nil {
 		return err
 	}
@@ -160,10 +165,22 @@ func (r *Runner) federate(ctx context.Context, p *Prepared, target connectors.Co
 		})
 	})
 	res.Timings.Load = time.Since(start) - res.Timings.Compute
-	stats := engine.Stats()
-	res.PeakMemory, res.Spilled = stats.PeakMemory, stats.Spilled
+	r.measure(res)
 	r.Conns.Forget(p.Node.Connection, p.Target)
 	return err
+}
+
+func (r *Runner) measure(res *Result) {
+	if engine, err := r.Engine(); err == nil {
+		stats := engine.Stats()
+		res.PeakMemory, res.Spilled = stats.PeakMemory, stats.Spilled
+	}
+}
+
+func (r *Runner) closeModel(m *compute.Model, name string) {
+	if err := m.Close(); err != nil {
+		r.Log.Warn("dropping what was staged", "model", name, "error", err)
+	}
 }
 
 // resultColumns are the plan's columns with the types that the execution instance

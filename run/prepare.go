@@ -16,6 +16,24 @@ type Prepared struct {
 	Compiled *project.Compiled
 	Plan     *planner.Plan
 	Target   connectors.Relation
+	// Strategy is replace, merge, append or delete+insert.
+	Strategy string
+	// Delta says how the result meets the rows that are there; nil: it replaces them.
+	Delta *connectors.Delta
+	// Table is the target as it is, when there is a Delta.
+	Table *connectors.Table
+	// Scalars are the subqueries that were evaluated first.
+	Scalars []Scalar
+	// Mark is how an incremental model knows what is new, for explain.
+	Mark string
+	// window is set for window-style models.
+	window *window
+}
+
+// Scalar is a subquery that was evaluated before the model and became a literal.
+type Scalar struct {
+	SQL     string `json:"sql"`
+	Literal string `json:"literal"`
 }
 
 // planMode is how far planning may reach.
@@ -29,13 +47,15 @@ type planMode struct {
 	wrap func(string) string
 }
 
-// Prepare renders and plans a model of the run that is about to start.
-func (r *Runner) Prepare(ctx context.Context, n *project.Node) (*Prepared, error) {
-	return r.prepare(ctx, n, planMode{live: true}, nil)
-}
-
 // Explain renders and plans a model without requiring what it refers to to exist yet.
 func (r *Runner) Explain(ctx context.Context, n *project.Node) (*Prepared, error) {
+	if n.Config.Materialized == project.FIncremental {
+		all, err := r.prepareIncremental(ctx, n, planMode{})
+		if err != nil {
+			return nil, err
+		}
+		return all.first(ctx)
+	}
 	return r.prepare(ctx, n, planMode{}, nil)
 }
 
@@ -44,23 +64,37 @@ func (r *Runner) ExplainOffline(ctx context.Context, n *project.Node) (*Prepared
 	return r.prepare(ctx, n, planMode{offline: true}, nil)
 }
 
-// prepare plans n. path holds the models whose plans asked for this one.
+// prepare plans a full build of n. path holds the models whose plans asked for this one.
 func (r *Runner) prepare(ctx context.Context, n *project.Node, mode planMode, path []string) (*Prepared, error) {
 	compiled, err := r.Project.Compile(ctx, n, r.render(n))
 	if err != nil {
 		return nil, err
 	}
-	p := &Prepared{Node: n, Compiled: compiled, Target: n.Relation()}
-	sql := compiled.SQL
+	return r.prepareSQL(ctx, n, compiled, compiled.SQL, mode, path)
+}
+
+// prepareSQL plans SQL that stems from a node's compiled SQL.
+func (r *Runner) prepareSQL(ctx context.Context, n *project.Node, compiled *project.Compiled, sql string, mode planMode, path []string) (*Prepared, error) {
+	p := &Prepared{Node: n, Compiled: compiled, Target: n.Relation(), Strategy: "replace"}
 	if mode.wrap != nil {
 		sql = mode.wrap(sql)
 	}
-	names, err := r.planner.Relations(ctx, sql)
+	input, err := r.input(ctx, n, compiled, sql, mode, path)
+	if err == nil {
+		p.Plan, err = r.plan(ctx, input, mode)
+	}
 	if err != nil {
 		return nil, r.located(n, err)
 	}
-	input := planner.Input{
-		Model: n.Name, File: n.Path, SQL: sql, Target: p.Target, TargetConnection: n.Connection, Now: r.Now,
+	return p, nil
+}
+
+// input gathers what a plan of sql depends on: the relations that it names, described.
+func (r *Runner) input(ctx context.Context, n *project.Node, compiled *project.Compiled, sql string, mode planMode, path []string) (planner.Input, error) {
+	input := planner.Input{Model: n.Name, File: n.Path, SQL: sql, Target: n.Relation(), TargetConnection: n.Connection, Now: r.Now}
+	names, err := r.planner.Relations(ctx, sql)
+	if err != nil {
+		return input, err
 	}
 	uses := map[[3]string]project.RelationUse{}
 	for _, u := range compiled.Relations {
@@ -76,15 +110,11 @@ func (r *Runner) prepare(ctx context.Context, n *project.Node, mode planMode, pa
 		seen[key] = true
 		rel, err := r.resolve(ctx, n, use, mode, path)
 		if err != nil {
-			return nil, err
+			return input, err
 		}
 		input.Relations = append(input.Relations, rel)
 	}
-	p.Plan, err = r.plan(ctx, input, mode)
-	if err != nil {
-		return nil, r.located(n, err)
-	}
-	return p, nil
+	return input, nil
 }
 
 // plan plans, probes the types that a catalog left open over the rows that would be

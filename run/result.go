@@ -43,6 +43,19 @@ type Result struct {
 // time until the last batch less the time spent handing batches over.
 type Timings struct{ Plan, Extract, Compute, Load time.Duration }
 
+// addExtracts adds what one load of several moved.
+func (r *Result) addExtracts(stats []extract.Stat) {
+	if len(r.Extracts) != len(stats) {
+		r.Extracts = append(r.Extracts, stats...)
+		return
+	}
+	for i, s := range stats {
+		r.Extracts[i].Rows += s.Rows
+		r.Extracts[i].Bytes += s.Bytes
+		r.Extracts[i].Elapsed += s.Elapsed
+	}
+}
+
 // RowsIn is what left all sources.
 func (r *Result) RowsIn() int64 {
 	var n int64

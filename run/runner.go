@@ -20,13 +20,15 @@ import (
 	"github.com/dvt-dev/dvt/extract"
 	"github.com/dvt-dev/dvt/planner"
 	"github.com/dvt-dev/dvt/project"
+	"github.com/dvt-dev/dvt/state"
 )
 
 // Options are the choices of one run.
 type Options struct {
 	FullRefresh bool
 	FailFast    bool
-	Empty       bool // read no rows: build every target empty
+	Empty       bool   // read no rows: build every target empty
+	Range       string // --range start,end[,step]
 }
 
 // Runner runs the models of one project. Close it.
@@ -46,6 +48,10 @@ type Runner struct {
 	engineOnce sync.Once
 	engine     *compute.Engine
 	engineErr  error
+
+	stateOnce sync.Once
+	state     *state.Place
+	stateErr  error
 
 	mu        sync.Mutex
 	plannedAs map[string][]connectors.Column // columns of models that are planned but not built

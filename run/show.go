@@ -65,22 +65,26 @@ func (r *Runner) show(ctx context.Context, p *Prepared, sink RowSink) (err error
 	if err := sink.Columns(cols); err != nil {
 		return err
 	}
-	values := make([]*string, len(cols))
 	return m.Query(ctx, compute.TextQuery(p.Plan.SQL, cols), true, func(rec arrow.RecordBatch) error {
 		for i := range int(rec.NumRows()) {
-			for j := range cols {
-				values[j] = nil
-				if c := rec.Column(j).(*array.String); !c.IsNull(i) {
-					text := strings.Clone(c.Value(i))
-					values[j] = &text
-				}
-			}
-			if err := sink.Row(values); err != nil {
+			if err := sink.Row(textValues(rec, i)); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
+}
+
+// textValues is one row of a batch of text columns.
+func textValues(rec arrow.RecordBatch, row int) []*string {
+	values := make([]*string, rec.NumCols())
+	for j := range values {
+		if c := rec.Column(j).(*array.String); !c.IsNull(row) {
+			text := strings.Clone(c.Value(row))
+			values[j] = &text
+		}
+	}
+	return values
 }
 
 // runQueryRows bounds what run_query and statement bring into a template.
