@@ -135,10 +135,13 @@ func (v cell) decode(t connectors.Type) (out []byte, reason string) {
 	case connectors.Varchar:
 		return v.text()
 	case connectors.Blob:
-		if v.class == C.LITE_TEXTUAL && v.policy == mismatchText {
+		switch {
+		case v.policy != mismatchText:
+			return nil, "not a blob"
+		case v.class == C.LITE_TEXTUAL:
 			return v.b, ""
 		}
-		return nil, "not a blob"
+		return v.text()
 	case connectors.JSON:
 		return v.json()
 	case connectors.Bit:

@@ -385,10 +385,6 @@ func (l leaf) text() connectors.Answer {
 // end a text at a NUL character; the forms here do not, or keep such texts.
 func (l leaf) like(col string, utf16 bool) (sql, reason string) {
 	s := l.p.Vals[0].Text
-	equal := " = "
-	if l.p.Neg {
-		equal = " <> "
-	}
 	bytes := "CAST(" + col + " AS BLOB)"
 	switch l.p.Op {
 	case "contains":
@@ -404,14 +400,19 @@ func (l leaf) like(col string, utf16 bool) (sql, reason string) {
 			return "", whyLiteral
 		}
 		n := strconv.Itoa(len(s))
-		if l.p.Op == "suffix" {
-			return "substr(" + bytes + ", -" + n + ")" + equal + "CAST(" + literal(s) + " AS BLOB)", ""
+		end := "substr(" + bytes + ", -" + n + ")"
+		if l.p.Op == "prefix" {
+			if next, ok := successor(s); ok && !l.p.Neg {
+				// A range: an index on the column serves it.
+				return "(" + col + " >= " + literal(s) + " COLLATE BINARY AND " + col + " < " + literal(next) + " COLLATE BINARY)", ""
+			}
+			end = "substr(" + bytes + ", 1, " + n + ")"
 		}
-		if next, ok := successor(s); ok && !l.p.Neg {
-			// A range: an index on the column serves it.
-			return "(" + col + " >= " + literal(s) + " COLLATE BINARY AND " + col + " < " + literal(next) + " COLLATE BINARY)", ""
+		if l.p.Neg {
+			// substr of an empty blob is NULL, and '' would be lost.
+			return "(" + end + " <> CAST(" + literal(s) + " AS BLOB) OR " + col + " = '' COLLATE BINARY)", ""
 		}
-		return "substr(" + bytes + ", 1, " + n + ")" + equal + "CAST(" + literal(s) + " AS BLOB)", ""
+		return end + " = CAST(" + literal(s) + " AS BLOB)", ""
 	case "like":
 		if l.p.Neg {
 			return "", whyLike // NOT LIKE 'a%' would lose 'A'
