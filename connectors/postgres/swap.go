@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -13,12 +14,13 @@ import (
 	"github.com/dvt-dev/dvt/connectors"
 )
 
-// The swap asks for its locks for at most 2 seconds at a time: whoever wants to read
-// the target meanwhile queues behind that request. Between attempts it holds none.
+// Whoever wants to read the target while the swap asks for its lock queues behind that
+// request. So it asks briefly at first and for at most 2 seconds at a time, and holds no
+// lock of the target between attempts.
 const (
-	swapLockTimeout = "2s"
-	firstBackoff    = 100 * time.Millisecond
-	lastBackoff     = 5 * time.Second
+	firstLockTimeout = 250 * time.Millisecond
+	lastLockTimeout  = 2 * time.Second
+	lastBackoff      = 5 * time.Second
 )
 
 // swapPatience is how long the swap is attempted. A variable for tests.
@@ -48,8 +50,8 @@ func (st *staging) replace(ctx context.Context) error {
 	if err := c.exec(ctx, pc, "SAVEPOINT dvt_prepare"); err != nil {
 		return err
 	}
-	for deadline, backoff := time.Now().Add(swapPatience), firstBackoff; ; {
-		err := st.prepareAndSwap(ctx, deadline, &backoff)
+	for deadline, wait := time.Now().Add(swapPatience), firstLockTimeout; ; {
+		err := st.prepareAndSwap(ctx, deadline, &wait)
 		if err == nil {
 			return c.exec(ctx, pc, "COMMIT")
 		}
@@ -64,7 +66,7 @@ func (st *staging) replace(ctx context.Context) error {
 
 // prepareAndSwap plans for the target as it is, does what needs no lock of it, and
 // attempts the rest until it succeeds.
-func (st *staging) prepareAndSwap(ctx context.Context, deadline time.Time, backoff *time.Duration) error {
+func (st *staging) prepareAndSwap(ctx context.Context, deadline time.Time, wait *time.Duration) error {
 	c, pc := st.c, st.conn()
 	old, err := c.inspect(ctx, pc, st.target)
 	if err != nil {
@@ -92,7 +94,7 @@ func (st *staging) prepareAndSwap(ctx context.Context, deadline time.Time, backo
 		return err
 	}
 	for {
-		err := st.swap(ctx, plan, old)
+		err := st.swap(ctx, plan, old, min(*wait, lastLockTimeout))
 		if !hasCode(err, codeLockNotAvailable, codeDeadlock) {
 			return err
 		}
@@ -106,9 +108,9 @@ func (st *staging) prepareAndSwap(ctx context.Context, deadline time.Time, backo
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(*backoff):
+		case <-time.After(*wait):
 		}
-		*backoff = min(*backoff*2, lastBackoff)
+		*wait = min(*wait*2, lastBackoff)
 	}
 }
 
@@ -174,9 +176,10 @@ func (c *conn) serverQuotes(ctx context.Context, pc *pgconn.PgConn, names []stri
 }
 
 // swap is one attempt.
-func (st *staging) swap(ctx context.Context, p *swapPlan, old *object) error {
+func (st *staging) swap(ctx context.Context, p *swapPlan, old *object, timeout time.Duration) error {
 	c, pc := st.c, st.conn()
-	if _, err := c.query(ctx, pc, "SELECT set_config('lock_timeout', $1, true)", swapLockTimeout); err != nil {
+	if _, err := c.query(ctx, pc, "SELECT set_config('lock_timeout', $1, true)",
+		strconv.FormatInt(timeout.Milliseconds(), 10)); err != nil {
 		return err
 	}
 	if p.lock != "" {

@@ -378,7 +378,7 @@ func TestReplaceWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = other.Close(ctx) }()
-	for range 10 {
+	for range 6 {
 		start := time.Now()
 		var n int
 		if err := other.QueryRow(ctx, "SELECT count(*) FROM "+d.schema+".t").Scan(&n); err != nil || n != 1 {
@@ -387,7 +387,7 @@ func TestReplaceWaits(t *testing.T) {
 		if waited := time.Since(start); waited > 2500*time.Millisecond {
 			t.Errorf("a reader waited %s behind the swap", waited)
 		}
-		time.Sleep(300 * time.Millisecond)
+		time.Sleep(100 * time.Millisecond)
 	}
 	if err := holder.Rollback(ctx); err != nil {
 		t.Fatal(err)
@@ -398,7 +398,7 @@ func TestReplaceWaits(t *testing.T) {
 	d.want("5", "SELECT count(*)::text FROM t")
 
 	defer func(p time.Duration) { swapPatience = p }(swapPatience)
-	swapPatience = time.Second
+	swapPatience = 300 * time.Millisecond
 	if holder, err = d.plain.Begin(ctx); err != nil {
 		t.Fatal(err)
 	}
