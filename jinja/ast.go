@@ -205,7 +205,7 @@ type (
 		Caller, ExplicitCal bool // implicit caller; caller as a named parameter
 
 		src *source
-		bad error // an unknown filter or test, to be raised when the macro is called
+		bad *Error // an unknown filter or test, to be raised when the macro is called
 	}
 	// CallBlock is {% call(params) f(args) %}...{% endcall %}.
 	CallBlock struct {

@@ -1,5 +1,7 @@
 package jinja
 
+import "errors"
+
 // check finds filters and tests that do not exist, as Jinja's compiler does. Directly
 // inside an if or an inline if it lets them be, so that templates can ask first whether a
 // filter exists; a loop, macro or other block inside the if is checked again.
@@ -78,8 +80,8 @@ func (c *checker) stmt(s Stmt, soft bool) error {
 		return c.macro(n.M)
 	case *Macro:
 		err := c.macro(n)
-		if c.env.HideMacros {
-			n.bad, err = err, nil
+		if c.env.HideMacros && errors.As(err, &n.bad) {
+			return nil
 		}
 		return err
 	}

@@ -1,6 +1,9 @@
 package jinja
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 func (f *frame) getAttr(n *GetAttr) (Value, error) {
 	o, err := f.eval(n.X)
@@ -37,8 +40,8 @@ func (f *frame) getItem(n *GetItem) (Value, error) {
 }
 
 func isTypeError(err error) bool {
-	e, ok := err.(*Error)
-	return ok && e.Kind == "TypeError"
+	var e *Error
+	return errors.As(err, &e) && e.Kind == "TypeError"
 }
 
 // folds tells whether Jinja evaluates x when it compiles the template.

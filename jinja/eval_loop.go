@@ -1,6 +1,9 @@
 package jinja
 
-import "strings"
+import (
+	"errors"
+	"strings"
+)
 
 // cursor gives the items of a loop one by one, as Python's iterators do: a list that
 // grows while it is looped over is followed, a dict that grows is an error, and a loop's
@@ -127,10 +130,10 @@ func (f *frame) runLoop(n *For, it Value, depth int) error {
 			return err
 		}
 		err = b.stmts(n.Body)
-		if err == sigBreak {
+		if errors.Is(err, sigBreak) {
 			break
 		}
-		if err == sigContinue {
+		if errors.Is(err, sigContinue) {
 			continue
 		}
 		if err != nil {

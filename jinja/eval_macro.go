@@ -65,7 +65,7 @@ func (m *MacroVal) Call(st *State, a Args) (v Value, err error) {
 		return nil, err
 	}
 	if n.bad != nil {
-		e := *n.bad.(*Error) // a copy: callers add to its stack
+		e := *n.bad // a copy: callers add to its stack
 		return nil, &e
 	}
 	var sb strings.Builder

@@ -36,6 +36,7 @@ func attrGetter(st *State, attr Value, def Value, hasDef bool) func(Value) (Valu
 	}
 }
 
+// lowerIfStr makes comparisons ignore case.
 func lowerIfStr(v Value) Value {
 	if s, ok := v.(string); ok {
 		return pyLower(s)
@@ -72,30 +73,16 @@ func mapper(st *State, a Args) (func(Value) (Value, error), error) {
 	return func(v Value) (Value, error) { return f(st, v, rest) }, nil
 }
 
+// selector is select, reject, selectattr and rejectattr.
 func selector(keep, withAttr bool) FilterFunc {
 	return func(st *State, v Value, a Args) (Value, error) {
 		return LazyGen("select_or_reject", func() ([]Value, error) {
 			if !Truth(v) { // as in Jinja: None and undefined give nothing
 				return nil, nil
 			}
-			get := func(x Value) (Value, error) { return x, nil }
-			if withAttr {
-				if len(a.Pos) == 0 {
-					return nil, newErr("FilterArgumentError", "Missing parameter for attribute name")
-				}
-				get = attrGetter(st, a.Pos[0], nil, false)
-				a.Pos = a.Pos[1:]
-			}
-			var test TestFunc
-			rest := a
-			if len(a.Pos) > 0 {
-				n := Str(a.Pos[0])
-				t, ok := st.Env.Tests[n]
-				if !ok {
-					return nil, newErr("TemplateRuntimeError", "No test named '%s'.", n)
-				}
-				test = t
-				rest.Pos = a.Pos[1:]
+			holds, err := predicate(st, a, withAttr)
+			if err != nil {
+				return nil, err
 			}
 			it, err := Iter(v)
 			if err != nil {
@@ -103,15 +90,9 @@ func selector(keep, withAttr bool) FilterFunc {
 			}
 			var out []Value
 			for _, e := range it {
-				x, err := get(e)
+				ok, err := holds(e)
 				if err != nil {
 					return nil, err
-				}
-				ok := Truth(x)
-				if test != nil {
-					if ok, err = test(st, x, rest); err != nil {
-						return nil, err
-					}
 				}
 				if ok == keep {
 					out = append(out, e)
@@ -122,6 +103,36 @@ func selector(keep, withAttr bool) FilterFunc {
 	}
 }
 
+// predicate builds the condition from the arguments: [attribute,] [test, its arguments].
+func predicate(st *State, a Args, withAttr bool) (func(Value) (bool, error), error) {
+	get := func(x Value) (Value, error) { return x, nil }
+	if withAttr {
+		if len(a.Pos) == 0 {
+			return nil, newErr("FilterArgumentError", "Missing parameter for attribute name")
+		}
+		get = attrGetter(st, a.Pos[0], nil, false)
+		a.Pos = a.Pos[1:]
+	}
+	test := func(_ *State, v Value, _ Args) (bool, error) { return Truth(v), nil }
+	if len(a.Pos) > 0 {
+		name := Str(a.Pos[0])
+		t, ok := st.Env.Tests[name]
+		if !ok {
+			return nil, newErr("TemplateRuntimeError", "No test named '%s'.", name)
+		}
+		test = t
+		a.Pos = a.Pos[1:]
+	}
+	return func(v Value) (bool, error) {
+		x, err := get(v)
+		if err != nil {
+			return false, err
+		}
+		return test(st, x, a)
+	}, nil
+}
+
+// filterMap is lazy: its work, and its errors, come when the items are read.
 func filterMap(st *State, v Value, a Args) (Value, error) {
 	return LazyGen("sync_do_map", func() ([]Value, error) {
 		if !Truth(v) {
@@ -138,6 +149,9 @@ func filterMap(st *State, v Value, a Args) (Value, error) {
 		out := make([]Value, len(it))
 		for i, e := range it {
 			if out[i], err = f(e); err != nil {
+				return nil, err
+			}
+			if err := st.charge(out[i]); err != nil {
 				return nil, err
 			}
 		}

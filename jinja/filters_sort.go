@@ -7,6 +7,7 @@ import (
 // groupTuple is what groupby gives: (grouper, list), with those names as attributes.
 type groupTuple struct{ *Tuple }
 
+// GetAttr gives the two parts by name.
 func (g groupTuple) GetAttr(_ *State, n string) (Value, bool) {
 	switch n {
 	case "grouper":
@@ -17,14 +18,19 @@ func (g groupTuple) GetAttr(_ *State, n string) (Value, bool) {
 	return nil, false
 }
 
+// GetItem gives the two parts by index.
 func (g groupTuple) GetItem(_ *State, k Value) (Value, bool) { return index(g.Items, k) }
 
+// PyIter unpacks to the two parts.
 func (g groupTuple) PyIter() []Value { return g.Items }
 
+// PyLen is 2.
 func (g groupTuple) PyLen() int { return 2 }
 
+// PyRepr is the tuple's.
 func (g groupTuple) PyRepr() string { return Repr(g.Tuple) }
 
+// PyType is Python's name of the type.
 func (g groupTuple) PyType() string { return "_GroupTuple" }
 
 func filterSort(st *State, v Value, a Args) (Value, error) {

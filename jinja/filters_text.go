@@ -97,7 +97,7 @@ func filterIndent(v Value, b Bound) (Value, error) {
 		}
 		ind = strings.Repeat(" ", int(w))
 	}
-	lines := strings.Split(Str(v), "\n")
+	lines := splitLines(Str(v)+"\n", false)
 	if err := checkRepeat(len(ind), int64(len(lines)), maxText); err != nil {
 		return nil, err
 	}
@@ -139,26 +139,6 @@ func filterTruncate(v Value, b Bound) (Value, error) {
 		}
 	}
 	return cut + end, nil
-}
-
-func filterWordwrap(v Value, b Bound) (Value, error) {
-	w := int(optInt(b, "width", 79))
-	var out []string
-	for _, line := range strings.Split(Str(v), "\n") {
-		cur := ""
-		for _, word := range strings.Fields(line) {
-			if cur != "" && utf8.RuneCountInString(cur)+1+utf8.RuneCountInString(word) > w {
-				out = append(out, cur)
-				cur = ""
-			}
-			if cur != "" {
-				cur += " "
-			}
-			cur += word
-		}
-		out = append(out, cur)
-	}
-	return strings.Join(out, Str(b.Or("wrapstring", "\n"))), nil
 }
 
 func filterUrlencode(_ *State, v Value, a Args) (Value, error) {

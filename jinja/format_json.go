@@ -175,9 +175,9 @@ func (j *jsonWriter) str(s string) {
 			j.WriteRune(r)
 		case r > 0xffff:
 			r -= 0x10000
-			fmt.Fprintf(j, `\u%04x\u%04x`, 0xd800+(r>>10), 0xdc00+(r&0x3ff))
+			fmt.Fprintf(&j.Builder, `\u%04x\u%04x`, 0xd800+(r>>10), 0xdc00+(r&0x3ff))
 		default:
-			fmt.Fprintf(j, `\u%04x`, r)
+			fmt.Fprintf(&j.Builder, `\u%04x`, r)
 		}
 	}
 	j.WriteByte('"')

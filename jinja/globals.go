@@ -70,6 +70,7 @@ type cycler struct {
 	i     int
 }
 
+// GetAttr gives current, next and reset.
 func (c *cycler) GetAttr(_ *State, n string) (Value, bool) {
 	switch n {
 	case "current":
@@ -86,4 +87,5 @@ func (c *cycler) GetAttr(_ *State, n string) (Value, bool) {
 	return nil, false
 }
 
+// PyType is Python's name of the type.
 func (c *cycler) PyType() string { return "Cycler" }

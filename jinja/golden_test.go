@@ -37,7 +37,7 @@ func TestGolden(t *testing.T) {
 	for _, c := range []struct {
 		file string
 		n    int
-	}{{"cases.json", 142}, {"atoms.json", 368}, {"extra.json", 38}, {"fuzz.json", 2000}, {"engine.json", 37}} {
+	}{{"cases.json", 142}, {"atoms.json", 368}, {"extra.json", 38}, {"fuzz.json", 2000}, {"engine.json", 37}, {"wrap.json", 100}} {
 		t.Run(c.file, func(t *testing.T) {
 			cases := readGolden(t, c.file)
 			if len(cases) != c.n {

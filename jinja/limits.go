@@ -86,7 +86,7 @@ func (st *State) step() error {
 // charge counts the size of a value that the render has made. What it made in all
 // bounds what it can hold at once.
 func (st *State) charge(v Value) error {
-	n := 0
+	var n int
 	switch x := v.(type) {
 	case string:
 		if n = len(x); n > maxText {

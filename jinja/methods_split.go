@@ -122,25 +122,31 @@ func strSplitlines(_ *State, self Value, a Args) (Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	keep := Truth(b.Or("keepends", false))
 	out := &List{Items: []Value{}}
-	s := self.(string)
+	for _, l := range splitLines(self.(string), Truth(b.Or("keepends", false))) {
+		out.Items = append(out.Items, l)
+	}
+	return out, nil
+}
+
+// splitLines is str.splitlines: more line ends than \n, and none after the last line.
+func splitLines(s string, keep bool) []string {
+	var out []string
 	for s != "" {
 		i := strings.IndexAny(s, "\n\r\v\f\x1c\x1d\x1e\u0085\u2028\u2029")
 		if i < 0 {
-			out.Items = append(out.Items, s)
-			break
+			return append(out, s)
 		}
 		_, n := utf8.DecodeRuneInString(s[i:])
 		if strings.HasPrefix(s[i:], "\r\n") {
 			n = 2
 		}
 		if keep {
-			out.Items = append(out.Items, s[:i+n])
+			out = append(out, s[:i+n])
 		} else {
-			out.Items = append(out.Items, s[:i])
+			out = append(out, s[:i])
 		}
 		s = s[i+n:]
 	}
-	return out, nil
+	return out
 }

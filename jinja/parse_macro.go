@@ -36,7 +36,7 @@ func (p *Parser) parseCallBlock(at P) (Stmt, error) {
 // MacroRest parses an optional signature and the body: for custom macro-like tags too.
 func (p *Parser) MacroRest(m *Macro, sig bool, end string) error {
 	m.src = p.src
-	if m.P.Col == 0 && m.P.Line == p.tag.Line {
+	if m.Col == 0 && m.Line == p.tag.Line {
 		m.P = p.tag // a custom tag gives the line alone
 	}
 	if sig {

@@ -154,7 +154,7 @@ func intOp(op string, x, y int64) (Value, bool) {
 			return int64(0), true
 		}
 		r := x * y
-		return r, r/y == x && !(x == -1 && y == math.MinInt64) && !(y == -1 && x == math.MinInt64)
+		return r, r/y == x && (x != -1 || y != math.MinInt64) && (y != -1 || x != math.MinInt64)
 	case "//", "%":
 		if y == 0 || y == -1 { // MinInt64 // -1 does not fit
 			return nil, false

@@ -18,7 +18,7 @@ func BinOp(op string, a, b Value) (Value, error) {
 		return nil, u.Err()
 	}
 	_, str := a.(string)
-	if u, ok := b.(*Undefined); ok && !(str && op == "%") {
+	if u, ok := b.(*Undefined); ok && (!str || op != "%") {
 		return nil, u.Err()
 	}
 	if o, ok := a.(BinOper); ok {

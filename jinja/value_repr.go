@@ -128,20 +128,20 @@ func (r *reprer) scalar(v Value) {
 		r.WriteString(StrRepr(x))
 	case *Range:
 		if x.Step == 1 {
-			fmt.Fprintf(r, "range(%d, %d)", x.Start, x.Stop)
+			fmt.Fprintf(&r.Builder, "range(%d, %d)", x.Start, x.Stop)
 		} else {
-			fmt.Fprintf(r, "range(%d, %d, %d)", x.Start, x.Stop, x.Step)
+			fmt.Fprintf(&r.Builder, "range(%d, %d, %d)", x.Start, x.Stop, x.Step)
 		}
 	case *Undefined:
 		r.WriteString("Undefined")
 	case *Gen:
-		fmt.Fprintf(r, "<generator object %s at 0x7f0000000000>", x.name)
+		r.WriteString("<generator object " + x.name + " at 0x7f0000000000>")
 	case Reprer:
 		r.WriteString(x.PyRepr())
 	case Stringer:
 		r.WriteString(x.PyStr())
 	default:
-		fmt.Fprintf(r, "<%s object>", TypeName(v))
+		r.WriteString("<" + TypeName(v) + " object>")
 	}
 }
 
