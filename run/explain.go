@@ -18,7 +18,8 @@ type Explanation struct {
 	LaneReason string             `json:"lane_reason"`
 	Target     ExplainTarget      `json:"target"`
 	Strategy   string             `json:"strategy"`
-	Scalars    []any              `json:"scalars"`
+	Scalars    []Scalar           `json:"scalars"`
+	Watermark  string             `json:"watermark"`
 	Extracts   []ExplainedExtract `json:"extracts"`
 	ComputeSQL string             `json:"compute_sql"`
 	Load       string             `json:"load"`
@@ -62,9 +63,12 @@ type ExplainedKept struct {
 func (p *Prepared) Explanation() Explanation {
 	plan := p.Plan
 	e := Explanation{
-		Model: modelTitle(p.Node), Lane: plan.Lane, LaneReason: plan.LaneReason, Strategy: "replace",
+		Model: modelTitle(p.Node), Lane: plan.Lane, LaneReason: plan.LaneReason, Strategy: p.Strategy, Watermark: p.Mark,
 		Target:  ExplainTarget{p.Node.Connection, p.Target.String()},
-		Scalars: []any{}, Extracts: []ExplainedExtract{}, ComputeSQL: project.Display(plan.SQL), Load: "staging → swap",
+		Scalars: append([]Scalar{}, p.Scalars...), Extracts: []ExplainedExtract{}, ComputeSQL: project.Display(plan.SQL), Load: "staging → swap",
+	}
+	if p.Delta != nil {
+		e.Load = "staging → " + p.Strategy + " in one transaction"
 	}
 	for _, x := range plan.Extracts {
 		e.Extracts = append(e.Extracts, explainExtract(x))
@@ -109,6 +113,12 @@ func (e Explanation) Write(w io.Writer, materialized string) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "model %s   %s → %s.%s   %s\n", e.Model, materialized, e.Target.Connection, e.Target.Relation, e.Strategy)
 	fmt.Fprintf(&b, "lane %s: %s\n", e.Lane, e.LaneReason)
+	if e.Watermark != "" {
+		fmt.Fprintf(&b, "  new      %s\n", e.Watermark)
+	}
+	for _, s := range e.Scalars {
+		fmt.Fprintf(&b, "  scalar   %s = %s\n", s.SQL, s.Literal)
+	}
 	for _, x := range e.Extracts {
 		x.write(&b)
 	}

@@ -300,8 +300,8 @@ func (i *increment) ranged(ctx context.Context, key string) (*increments, error)
 	return in, nil
 }
 
-// refuse checks --range against all selected models before anything runs.
-func (r *Runner) refuse(nodes []*project.Node) error {
+// Refuse checks --range against all selected models before anything runs.
+func (r *Runner) Refuse(nodes []*project.Node) error {
 	if r.Options.Range == "" {
 		return nil
 	}

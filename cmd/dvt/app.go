@@ -55,7 +55,7 @@ func (a *app) command() *cobra.Command {
 	f.BoolVar(&a.noColor, "no-color", false, "no colours (also NO_COLOR)")
 	root.AddCommand(
 		a.initCommand(), a.debugCommand(), a.compileCommand(), a.explainCommand(), a.runCommand(), a.showCommand(),
-		a.lsCommand(), a.cleanCommand(), a.syncCommand(), a.versionCommand(),
+		a.lsCommand(), a.cleanCommand(), a.stateCommand(), a.syncCommand(), a.versionCommand(),
 		a.unsupported("deps", "put the packages' folders into dbt_packages/ (dbt deps does that) or copy their macros into macros/"),
 		a.unsupported("run-operation", "run a statement as a hook, or with the engine's own client"),
 	)

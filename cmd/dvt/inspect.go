@@ -52,6 +52,7 @@ func (a *app) explainCommand() *cobra.Command {
 	c := &cobra.Command{Use: "explain", Short: "Show the plan of each model: what each source will be sent, and why"}
 	sel, exclude := selectFlags(c)
 	c.Flags().BoolVarP(&o.FullRefresh, "full-refresh", "f", false, "plan a full refresh")
+	c.Flags().StringVar(&o.Range, "range", "", "plan the first window of --range")
 	c.Flags().StringVar(&output, "output", "text", "text or json")
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
 		if output != "text" && output != "json" {

@@ -17,6 +17,7 @@ func (a *app) runCommand() *cobra.Command {
 	sel, exclude := selectFlags(c)
 	c.Flags().BoolVarP(&o.FullRefresh, "full-refresh", "f", false, "rebuild incremental models")
 	c.Flags().BoolVarP(&o.FailFast, "fail-fast", "x", false, "stop at the first failure")
+	c.Flags().StringVar(&o.Range, "range", "", "load a window of window-style models: start,end[,step]")
 	c.Flags().BoolVar(&o.Empty, "empty", false, "build empty tables, reading no rows")
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
 		return a.runModels(cmd.Context(), o, *sel, *exclude)
@@ -39,8 +40,11 @@ func (a *app) runModels(ctx context.Context, o run.Options, sel, exclude []strin
 	if len(nodes) == 0 {
 		a.say("Nothing to do.")
 	} else {
-		a.say("Concurrency: %d threads (target='%s')", r.Project.Threads, r.Project.TargetName)
+		a.say("Concurrency: %s (target='%s')", count(r.Project.Threads, "thread"), r.Project.TargetName)
 		a.say("")
+	}
+	if err := r.Refuse(nodes); err != nil {
+		return err
 	}
 	results := r.Models(ctx, nodes)
 	elapsed := time.Since(a.started)
@@ -73,14 +77,21 @@ func inventory(p *project.Project) string {
 			models++
 		}
 	}
-	return fmt.Sprintf("Found %d models, %d sources", models, len(p.Sources))
+	return "Found " + count(models, "model") + ", " + count(len(p.Sources), "source")
+}
+
+func count(n int, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %ss", n, one)
 }
 
 // summarize prints the failures and the last lines.
 func (a *app) summarize(r *run.Runner, results []*run.Result, elapsed time.Duration) run.Summary {
 	s := run.Summarize(results)
 	a.say("")
-	a.say("Finished running %d models in %.2fs", len(results), elapsed.Seconds())
+	a.say("Finished running %s in %.2fs", count(len(results), "model"), elapsed.Seconds())
 	for _, res := range results {
 		if res.Status == run.Error {
 			a.Event(run.Event{Time: time.Now().UTC(), Level: run.Fault, Name: "node_error", Node: res.Node.UniqueID, Status: run.Error, Text: "\n" + res.Message})

@@ -82,7 +82,7 @@ func scriptDB(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) == 3 {
 		path = ts.MkAbs(args[1])
 	}
-	stmt := args[len(args)-1]
+	stmt := strings.ReplaceAll(args[len(args)-1], "$SCHEMA", ts.Getenv("SCHEMA")) // quoted words are not expanded
 	db, err := enginetest.Open(args[0], path)
 	ts.Check(err)
 	defer func() { _ = db.Close() }()
