@@ -23,10 +23,17 @@ type Context struct {
 	depth int
 }
 
+// fixed are the natives that no macro replaces: a project carries stubs of them, so
+// that dbt itself can parse it.
+var fixed = map[string]bool{"incremental_where_cond": true, "incremental_value": true}
+
 // Resolve implements jinja.Resolver in dbt's order: a macro beats the context, so
 // that a project can override a built-in.
 func (c *Context) Resolve(n string) (V, bool) {
 	r := c.Registry
+	if v, ok := c.Natives[n]; ok && fixed[n] {
+		return v, true
+	}
 	if c.Package != Internal {
 		if m := r.byPkg[c.Package][n]; m != nil {
 			return generator{m, c}, true
