@@ -1,0 +1,109 @@
+package clickhouse
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/dvt-dev/dvt/connectors"
+)
+
+func TestLock(t *testing.T) {
+	f := newFixture(t, "native")
+	other := openConn(t, serverOutput(t, "native", f.db))
+	ctx := context.Background()
+	release, err := f.Lock(ctx, f.rel("t"), time.Second, func() { t.Error("had to wait for a free lock") })
+	if err != nil {
+		t.Fatal(err)
+	}
+	var waited int
+	_, err = other.Lock(ctx, f.rel("t"), 700*time.Millisecond, func() { waited++ })
+	var locked *connectors.LockedError
+	if !errors.As(err, &locked) || waited != 1 {
+		t.Fatalf("got %v, waiting called %d times", err, waited)
+	}
+	free, err := other.Lock(ctx, f.rel("t2"), 0, nil)
+	if err != nil {
+		t.Fatalf("another relation: %v", err)
+	}
+	free()
+	time.AfterFunc(300*time.Millisecond, release)
+	again, err := other.Lock(ctx, f.rel("t"), 10*time.Second, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again()
+	again() // harmless
+	if left := f.tables(); len(left) > 0 {
+		t.Errorf("left in the database: %q", left)
+	}
+}
+
+// Many clients want one lock; never do two have it.
+func TestLockExcludes(t *testing.T) {
+	f := newFixture(t, "native")
+	var inside, total atomic.Int32
+	var wg sync.WaitGroup
+	for range 6 {
+		c := openConn(t, serverOutput(t, "native", f.db))
+		wg.Go(func() {
+			release, err := c.Lock(context.Background(), f.rel("t"), 20*time.Second, nil)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if inside.Add(1) != 1 {
+				t.Error("two clients hold the lock")
+			}
+			time.Sleep(30 * time.Millisecond)
+			inside.Add(-1)
+			total.Add(1)
+			release()
+		})
+	}
+	wg.Wait()
+	if total.Load() != 6 {
+		t.Errorf("%d of 6 clients got the lock", total.Load())
+	}
+}
+
+// A lock without a heartbeat for a minute is void, for one of those who want it.
+func TestLockOfDeadRun(t *testing.T) {
+	f := newFixture(t, "native")
+	rel := f.rel("t")
+	dead := &tableLock{c: f.conn, owner: newOwner(), rel: connectors.Relation{Schema: f.db, Name: lockPrefix + relationHash(rel)}}
+	if ok, err := dead.try(context.Background()); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	f.exec("DROP TABLE " + dead.sqlName())
+	f.exec(createLockSQL(dead.sqlName(), dead.owner))
+	f.exec("INSERT INTO " + dead.sqlName() + " (at, " + ownerColumn(dead.owner) + ") SELECT now() - 61, 1")
+	var inside atomic.Int32
+	var wg sync.WaitGroup
+	for range 4 {
+		c := openConn(t, serverOutput(t, "native", f.db))
+		wg.Go(func() {
+			release, err := c.Lock(context.Background(), rel, 20*time.Second, nil)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if inside.Add(1) != 1 {
+				t.Error("two clients hold the lock")
+			}
+			time.Sleep(20 * time.Millisecond)
+			inside.Add(-1)
+			release()
+		})
+	}
+	wg.Wait()
+	if err := dead.beat(context.Background()); err == nil {
+		t.Error("the former owner can still renew")
+	}
+	if left := f.tables(); len(left) > 0 {
+		t.Errorf("left in the database: %q", left)
+	}
+}
