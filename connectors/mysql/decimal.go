@@ -7,6 +7,13 @@ type u128 struct{ hi, lo uint64 }
 
 func (a u128) less(b u128) bool { return a.hi < b.hi || a.hi == b.hi && a.lo < b.lo }
 
+// minusOne is false for 0.
+func (a u128) minusOne() (u128, bool) {
+	lo, borrow := bits.Sub64(a.lo, 1, 0)
+	hi, borrow := bits.Sub64(a.hi, 0, borrow)
+	return u128{hi, lo}, borrow == 0
+}
+
 // times10 computes 10·a + d.
 func (a u128) times10(d uint64) (u128, bool) {
 	hi, lo := bits.Mul64(a.lo, 10)

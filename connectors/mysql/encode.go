@@ -84,7 +84,9 @@ func newField(t *target) (*field, error) {
 	default:
 		return nil, &connectors.TypeError{Column: t.col.Name, Native: t.col.Type.String(), Reason: "dvt cannot write it"}
 	}
-	f.narrow()
+	if t.chosen {
+		f.narrow()
+	}
 	return f, nil
 }
 

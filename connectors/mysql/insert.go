@@ -2,6 +2,9 @@ package mysql
 
 import (
 	"context"
+	"errors"
+
+	my "github.com/go-sql-driver/mysql"
 
 	"github.com/dvt-dev/dvt/connectors"
 )
@@ -47,7 +50,7 @@ func (in *inserter) write(ctx context.Context, row []byte) error {
 		}
 	}
 	if in.rows == 0 {
-		in.buf = append(in.buf[:0], in.head...)
+		in.buf = append(slim(in.buf)[:0], in.head...)
 	} else {
 		in.buf = append(in.buf, ',')
 	}
@@ -58,6 +61,12 @@ func (in *inserter) write(ctx context.Context, row []byte) error {
 
 func (in *inserter) send(ctx context.Context) error {
 	n, err := in.st.s.exec(ctx, string(in.buf))
+	var refused *my.MySQLError
+	if errors.As(err, &refused) {
+		if verr := placed(refused.Message, "the server refuses it: "+refused.Message); verr != nil {
+			return verr
+		}
+	}
 	if err != nil {
 		return err
 	}

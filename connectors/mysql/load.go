@@ -188,7 +188,7 @@ type chunkReader struct {
 func (r *chunkReader) Read(p []byte) (int, error) {
 	for r.at == len(r.cur) {
 		if r.cur != nil {
-			r.l.free <- r.cur[:0]
+			r.l.free <- slim(r.cur)[:0]
 			r.cur = nil
 		}
 		select {
@@ -204,4 +204,12 @@ func (r *chunkReader) Read(p []byte) (int, error) {
 	n := copy(p, r.cur[r.at:])
 	r.at += n
 	return n, nil
+}
+
+// slim lets go of a buffer that one huge value has blown up.
+func slim(b []byte) []byte {
+	if cap(b) > 8*chunkBytes {
+		return nil
+	}
+	return b
 }

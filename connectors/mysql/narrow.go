@@ -60,6 +60,65 @@ func isTimestamp(k connectors.Kind) bool {
 
 // narrow adds to f the checks that its target needs beyond those of the value's type.
 func (f *field) narrow() {
+	f.fraction()
+	f.bound()
+}
+
+// bound refuses numbers that the target's range does not hold. The server would say so
+// too, with the row's place in the stream for a name.
+func (f *field) bound() {
+	var limit, below u128 // magnitudes: of the highest value + 1, of the lowest
+	scale := 0
+	n := f.t.nat
+	switch n.base {
+	case "tinyint", "smallint", "mediumint", "int", "bigint":
+		bits := map[string]uint{"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32, "bigint": 64}[n.base]
+		if n.unsigned {
+			limit = u128{0, 1 << bits}
+			if bits == 64 {
+				limit = u128{1, 0}
+			}
+		} else {
+			limit, below = u128{0, 1 << (bits - 1)}, u128{0, 1 << (bits - 1)}
+		}
+	case "decimal":
+		if scale = n.arg(1, 0); n.arg(0, 10) > 38 || f.t.col.Type.Kind == connectors.HugeInt {
+			return
+		}
+		limit = powerOfTen(n.arg(0, 10))
+		below, _ = limit.minusOne()
+		if n.unsigned {
+			below = u128{}
+		}
+	default:
+		return
+	}
+	if k := f.t.col.Type.Kind; !isInteger(k) && k != connectors.Decimal {
+		return
+	}
+	reason := "is outside what " + f.t.ddl + " holds"
+	if s := f.t.col.Type; n.base == "decimal" && s.Kind == connectors.Decimal && s.Precision == n.arg(0, 10) && s.Scale == scale && !n.unsigned {
+		return // its own type
+	}
+	bind := f.bind
+	f.bind = func(arr arrow.Array) func([]byte, int) ([]byte, string) {
+		put := bind(arr)
+		return func(b []byte, i int) ([]byte, string) {
+			b, why := put(b, i)
+			if why != "" {
+				return b, why
+			}
+			v, neg, ok := parseDecimal(b, scale)
+			if !ok || !neg && !v.less(limit) || neg && below.less(v) {
+				return b, reason
+			}
+			return b, ""
+		}
+	}
+}
+
+// fraction refuses numbers with a fraction and times of day where the target has none.
+func (f *field) fraction() {
 	var changes func(arr arrow.Array) func(i int) bool
 	reason := ""
 	switch base := f.t.nat.base; base {

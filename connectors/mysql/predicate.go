@@ -23,16 +23,18 @@ const (
 	classUUID
 )
 
+// kindOf takes both the logical type and the engine's: a project may have given the
+// column a type that the engine does not compare by.
 func kindOf(c *connectors.Column) class {
 	base := parseNative(c.Native).base
 	switch k := c.Type.Kind; {
-	case isInteger(k):
+	case isInteger(k) && isIntegerBase(base):
 		return classInt
-	case k == connectors.Decimal:
+	case k == connectors.Decimal && base == "decimal":
 		return classDecimal
 	case k == connectors.Float && base == "float", k == connectors.Double && base == "double":
 		return classFloat
-	case k == connectors.Boolean:
+	case k == connectors.Boolean && (base == "tinyint" || base == "bit"):
 		return classBool
 	case k == connectors.Date && base == "date", k == connectors.Timestamp && base == "datetime", k == connectors.TimestampTZ && base == "timestamp":
 		return classDate
@@ -46,6 +48,14 @@ func kindOf(c *connectors.Column) class {
 		return classText
 	}
 	return classOther
+}
+
+func isIntegerBase(base string) bool {
+	switch base {
+	case "tinyint", "smallint", "mediumint", "int", "bigint", "year", "bit":
+		return true
+	}
+	return false
 }
 
 // operand is the column as comparisons name it.

@@ -19,6 +19,7 @@ type target struct {
 	chars int    // varchar(n), char(n): n; 0: no bound of its own
 	// labels are the values of an enum or the elements of a set.
 	labels map[string]bool
+	chosen bool // by column_types
 }
 
 // TargetType is the type in which the engine holds c outside of keys.
@@ -37,7 +38,7 @@ func (d dialect) target(c connectors.Column, override string, key int) (*target,
 	t := &target{col: c}
 	switch {
 	case override != "":
-		t.ddl = override
+		t.ddl, t.chosen = override, true
 		n := parseNative(override)
 		if why := convertible(c.Type.Kind, n.base); why != "" {
 			return nil, &connectors.TypeError{Column: c.Name, Native: override, Reason: why}

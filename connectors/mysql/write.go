@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -227,13 +228,13 @@ func (st *staging) Write(ctx context.Context, rec arrow.RecordBatch) error {
 		cols[k] = column{rec.Column(k), f.bind(rec.Column(k))}
 	}
 	for i := range n {
-		row := st.row[:0]
+		row := slim(st.row)[:0]
 		for k, f := range st.fields {
 			if cols[k].arr.IsNull(i) {
 				row = st.sink.put(row, k, f, nil, true)
 				continue
 			}
-			text, reason := cols[k].put(st.text[:0], i)
+			text, reason := cols[k].put(slim(st.text)[:0], i)
 			if reason != "" {
 				return st.fault(rec, k, i, reason)
 			}
@@ -333,5 +334,23 @@ func (s *session) warnings(ctx context.Context) error {
 	if len(first) == 0 {
 		return fmt.Errorf("the server reports %s warnings", rows[0][0].s)
 	}
-	return fmt.Errorf("the server would change values: %s %s: %s (%s warnings)", strings.ToLower(first[0][0].s), first[0][1].s, first[0][2].s, rows[0][0].s)
+	level, code, text := strings.ToLower(first[0][0].s), first[0][1].s, first[0][2].s
+	reason := fmt.Sprintf("the server would change it: %s %s: %s (%s warnings)", level, code, text, rows[0][0].s)
+	if err := placed(text, reason); err != nil {
+		return err
+	}
+	return errors.New(reason)
 }
+
+// placed makes a *ValueError of a server's message that names a column and a row, nil of
+// others.
+func placed(text, reason string) error {
+	m := warningPlace.FindStringSubmatch(text)
+	if m == nil {
+		return nil
+	}
+	return &connectors.ValueError{Column: m[1], Value: "?", Row: "number " + m[2] + " of the statement", Reason: reason}
+}
+
+// warningPlace reads "… for column 'v' at row 3", also with the table's name.
+var warningPlace = regexp.MustCompile("(?i)column ['`](?:.*`\\.`)?([^'`]*)['`] at row (\\d+)")
