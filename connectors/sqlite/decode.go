@@ -110,7 +110,11 @@ func (v cell) advice(col connectors.Column) string {
 	if col.Native != "" {
 		declared = "declares " + col.Native
 	}
-	return fmt.Sprintf(" (stored as %s in a column that %s; sqlite_type_mismatch: text or null on the connection reads such values)", v.className(), declared)
+	remedy := "sqlite_type_mismatch: text or null on the connection reads such values"
+	if v.class == C.LITE_FLOAT && col.Type.Kind == connectors.Decimal {
+		remedy = "data_type: double for the column of the source reads it as it is stored"
+	}
+	return fmt.Sprintf(" (stored as %s in a column that %s; %s)", v.className(), declared, remedy)
 }
 
 func le16(v int64) []byte { return binary.LittleEndian.AppendUint16(nil, uint16(v)) }

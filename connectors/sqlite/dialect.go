@@ -77,6 +77,11 @@ func (d dialect) Select(e connectors.Extract) string {
 	return sql
 }
 
+// probe reads one column as it is stored.
+func (d dialect) probe(t *connectors.Table, col int, where string) string {
+	return d.Select(connectors.Extract{Table: t, Columns: []int{col}, Where: where, Limit: -1})
+}
+
 // OrderKey answers only where the engine holds the values to one class: elsewhere
 // ORDER BY puts numbers before texts before blobs, whatever the column declares.
 func (d dialect) OrderKey(t *connectors.Table, k connectors.OrderKey) (string, bool) {

@@ -174,6 +174,29 @@ func TestReplaceUnderReaders(t *testing.T) {
 				}
 			}()
 		}
+		// And one outside of this process's queue, as another program is.
+		outside, err := openSession(c.path, false, 20*time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			defer outside.close()
+			for ctx.Err() == nil {
+				err := outside.rows(context.Background(), "SELECT count(*), count(DISTINCT name) FROM t", func(st *stmt) error {
+					if st.integer(0) != 1000 || st.integer(1) != 1 {
+						return fmt.Errorf("%d rows of %d versions", st.integer(0), st.integer(1))
+					}
+					return nil
+				})
+				if err != nil {
+					t.Errorf("%s, outside: %v", mode, err)
+					return
+				}
+				time.Sleep(time.Millisecond)
+			}
+		}()
 		for v := range 8 {
 			var all [][]any
 			for i := range 1000 {

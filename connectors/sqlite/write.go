@@ -156,7 +156,7 @@ func renamed(sql, name string) string {
 	if rest == "" {
 		return ""
 	}
-	end := 0
+	var end int
 	shut, quoted := map[byte]byte{'"': '"', '`': '`', '\'': '\'', '[': ']'}[rest[0]]
 	if !quoted {
 		end = strings.IndexAny(rest, " \t\r\n(")
