@@ -20,10 +20,6 @@ const (
 	errLockWait        = 1205
 	errPacketTooLarge  = 1153
 	errFuncPacket      = 1301
-	errInterrupted     = 1317
-	errLocalDisabled   = 1148
-	errLocalDisabled8  = 3948
-	errLocalMariaDB    = 4166
 )
 
 func isCode(err error, codes ...uint16) bool {

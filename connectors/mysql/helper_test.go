@@ -70,7 +70,7 @@ func connect(t testing.TB, more ...any) *Conn {
 	return c
 }
 
-func exec(t testing.TB, c *Conn, sql string) {
+func execSQL(t testing.TB, c *Conn, sql string) {
 	t.Helper()
 	if err := c.Exec(context.Background(), sql); err != nil {
 		t.Fatalf("%s: %v", connectors.Shorten(sql), err)

@@ -282,7 +282,7 @@ func newDifferential(t *testing.T, r *rand.Rand, rows int) *differential {
 		}
 		ins.WriteString(")")
 	}
-	exec(t, c, "SET time_zone = '+00:00', sql_mode = ''; CREATE TABLE t ("+strings.Join(def, ", ")+"); INSERT INTO t VALUES "+ins.String()+"; ANALYZE TABLE t")
+	execSQL(t, c, "SET time_zone = '+00:00', sql_mode = ''; CREATE TABLE t ("+strings.Join(def, ", ")+"); INSERT INTO t VALUES "+ins.String()+"; ANALYZE TABLE t")
 	d := &differential{c: c, tab: describe(t, c, "t")}
 	duck, err := sql.Open("duckdb", "")
 	if err != nil {

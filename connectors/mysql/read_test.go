@@ -95,7 +95,7 @@ func edgeTable(t *testing.T, c *Conn, name string, list []edge) (rows int) {
 		}
 		sql = append(sql, fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s)", name, strings.Join(append(cols, "i"), ", "), strings.Join(append(vals, fmt.Sprint(i)), ", ")))
 	}
-	exec(t, c, strings.Join(sql, "; "))
+	execSQL(t, c, strings.Join(sql, "; "))
 	return rows
 }
 
@@ -130,7 +130,7 @@ func TestZeroDates(t *testing.T) {
 	c := connect(t, "", &log)
 	const ddl = "SET sql_mode='ALLOW_INVALID_DATES'; CREATE TABLE z (i int, d date, t datetime(6), s timestamp NULL);" +
 		"INSERT INTO z VALUES (1, '0000-00-00', '0000-00-00 00:00:00', '0000-00-00 00:00:00'), (2, '2024-00-10', '2024-01-00 10:00:00', NULL), (3, '2024-01-02', '2024-01-02', '2024-01-02')"
-	exec(t, c, ddl)
+	execSQL(t, c, ddl)
 	q := all(c, describe(t, c, "z"))
 	q.SQL += " ORDER BY i"
 	rows := read(t, c, q)
@@ -153,7 +153,7 @@ func TestZeroDates(t *testing.T) {
 		t.Errorf("with zero_dates: error got %v", err)
 	}
 	c.zeroDates = zeroNull
-	exec(t, c, "SET sql_mode='ALLOW_INVALID_DATES'; INSERT INTO z VALUES (4, '2023-02-31', NULL, NULL)")
+	execSQL(t, c, "SET sql_mode='ALLOW_INVALID_DATES'; INSERT INTO z VALUES (4, '2023-02-31', NULL, NULL)")
 	if _, err := tryRead(c, q); !errors.As(err, &verr) || verr.Value != "2023-02-31" {
 		t.Errorf("an invalid date: got %v", err)
 	}
@@ -161,7 +161,7 @@ func TestZeroDates(t *testing.T) {
 
 func TestReadRefusesValues(t *testing.T) {
 	c := connect(t, "tinyint1_is_bool", true)
-	exec(t, c, "CREATE TABLE r (b tinyint(1), t time(3)); INSERT INTO r VALUES (1, '-838:59:58.999'), (2, NULL)")
+	execSQL(t, c, "CREATE TABLE r (b tinyint(1), t time(3)); INSERT INTO r VALUES (1, '-838:59:58.999'), (2, NULL)")
 	tab := describe(t, c, "r")
 	var verr *connectors.ValueError
 	if _, err := tryRead(c, connectors.Query{SQL: "SELECT b FROM r", Columns: tab.Columns[:1]}); !errors.As(err, &verr) || verr.Value != "2" || verr.Row != "number 2" {
@@ -185,7 +185,7 @@ func TestReadRefusesValues(t *testing.T) {
 
 func TestProbe(t *testing.T) {
 	c := connect(t)
-	exec(t, c, "CREATE TABLE p (i int, d decimal(65,30), e decimal(65,0)); INSERT INTO p VALUES (1, 12345678901234567890.000000000012345678, 7), (2, -0.5, NULL), (3, NULL, 99999999999999999999999999999999999999999)")
+	execSQL(t, c, "CREATE TABLE p (i int, d decimal(65,30), e decimal(65,0)); INSERT INTO p VALUES (1, 12345678901234567890.000000000012345678, 7), (2, -0.5, NULL), (3, NULL, 99999999999999999999999999999999999999999)")
 	tab := describe(t, c, "p")
 	types, err := c.Probe(context.Background(), tab, []int{1, 2}, "i < 3")
 	if err != nil {
@@ -208,7 +208,7 @@ func TestProbe(t *testing.T) {
 
 func TestReadWithoutColumns(t *testing.T) {
 	c := connect(t)
-	exec(t, c, "CREATE TABLE n (i int); INSERT INTO n VALUES (1), (2), (3)")
+	execSQL(t, c, "CREATE TABLE n (i int); INSERT INTO n VALUES (1), (2), (3)")
 	tab := describe(t, c, "n")
 	sql := c.Dialect().Select(connectors.Extract{Table: tab, Limit: -1})
 	if rows := read(t, c, connectors.Query{SQL: sql}); len(rows) != 3 {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -18,7 +19,13 @@ import (
 	"github.com/dvt-dev/dvt/connectors"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if db := os.Getenv(childEnv); db != "" {
+		fmt.Println(child(db))
+		os.Exit(1)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 func open(t *testing.T, change map[string]any, e connectors.Env) *Conn {
 	t.Helper()
@@ -89,7 +96,7 @@ func TestStatementErrors(t *testing.T) {
 	if _, err := c.Describe(ctx, connectors.Relation{Schema: "no_such_database", Name: "nope"}); !errors.Is(err, connectors.ErrNotFound) {
 		t.Errorf("describing in a missing database: %v", err)
 	}
-	exec(t, c, "CREATE TABLE `Case` (x int)")
+	execSQL(t, c, "CREATE TABLE `Case` (x int)")
 	if _, err := c.Describe(ctx, connectors.Relation{Name: "case"}); !errors.Is(err, connectors.ErrNotFound) {
 		t.Errorf("another spelling: %v", err)
 	}
@@ -105,7 +112,7 @@ func TestStatementErrors(t *testing.T) {
 		t.Error("a read deleted")
 	}
 	// A cardinality error comes after the first rows.
-	exec(t, c, "INSERT INTO `Case` VALUES (1), (2), (3)")
+	execSQL(t, c, "INSERT INTO `Case` VALUES (1), (2), (3)")
 	if _, err := tryRead(c, connectors.Query{SQL: "SELECT x, IF(x = 3, (SELECT x FROM `Case`), 0) FROM `Case`", Columns: []connectors.Column{
 		column("x", connectors.T(connectors.Integer)), column("y", connectors.T(connectors.Integer))}}); !errors.As(err, &serr) {
 		t.Errorf("an error among the rows: %v", err)
@@ -141,7 +148,7 @@ func ends(t *testing.T, c *Conn, mark string) {
 
 func TestCancel(t *testing.T) {
 	c := connect(t)
-	exec(t, c, "CREATE TABLE big (x bigint, pad varchar(200)); INSERT INTO big SELECT seq, REPEAT('x', 200) FROM seq_1_to_60000")
+	execSQL(t, c, "CREATE TABLE big (x bigint, pad varchar(200)); INSERT INTO big SELECT seq, REPEAT('x', 200) FROM seq_1_to_60000")
 	tab := describe(t, c, "big")
 	big := all(c, tab)
 	mark := "/* " + c.schema + " */"
@@ -255,19 +262,19 @@ func TestSessionState(t *testing.T) {
 func TestSnapshot(t *testing.T) {
 	c := connect(t)
 	ctx := context.Background()
-	exec(t, c, "CREATE TABLE s (x int); INSERT INTO s VALUES (1)")
+	execSQL(t, c, "CREATE TABLE s (x int); INSERT INTO s VALUES (1)")
 	snap, err := c.Snapshot(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	exec(t, c, "INSERT INTO s VALUES (2)")
+	execSQL(t, c, "INSERT INTO s VALUES (2)")
 	q := all(c, describe(t, c, "s"))
 	for range 2 {
 		rows := 0
 		if err := snap.Read(ctx, q, func(r arrow.RecordBatch) error { rows += int(r.NumRows()); return nil }); err != nil || rows != 1 {
 			t.Errorf("the snapshot has %d rows, %v", rows, err)
 		}
-		exec(t, c, "INSERT INTO s VALUES (3)")
+		execSQL(t, c, "INSERT INTO s VALUES (3)")
 	}
 	if snap.Parallel() {
 		t.Error("one session cannot read twice at once")

@@ -44,17 +44,17 @@ func TestReplaceKinds(t *testing.T) {
 		}
 	}
 	check("missing")
-	exec(t, c, "CREATE TABLE tab (x int); INSERT INTO tab VALUES (1)")
+	execSQL(t, c, "CREATE TABLE tab (x int); INSERT INTO tab VALUES (1)")
 	check("tab")
-	exec(t, c, "CREATE VIEW vw AS SELECT 1 AS x")
+	execSQL(t, c, "CREATE VIEW vw AS SELECT 1 AS x")
 	check("vw")
-	exec(t, c, "CREATE TABLE base (x int); CREATE VIEW broken AS SELECT x FROM base; DROP TABLE base")
+	execSQL(t, c, "CREATE TABLE base (x int); CREATE VIEW broken AS SELECT x FROM base; DROP TABLE base")
 	check("broken")
-	exec(t, c, "CREATE SEQUENCE sq")
+	execSQL(t, c, "CREATE SEQUENCE sq")
 	if err := load("sq", connectors.TargetOptions{}); err == nil || !strings.Contains(err.Error(), "sequence") {
 		t.Errorf("a sequence: %v", err)
 	}
-	exec(t, c, "CREATE TABLE ver (x int) WITH SYSTEM VERSIONING")
+	execSQL(t, c, "CREATE TABLE ver (x int) WITH SYSTEM VERSIONING")
 	if err := load("ver", connectors.TargetOptions{}); err == nil || !strings.Contains(err.Error(), "system versioned") {
 		t.Errorf("a versioned table: %v", err)
 	}
@@ -65,9 +65,9 @@ func TestReplaceKeeps(t *testing.T) {
 	var log bytes.Buffer
 	c := connect(t, "", &log)
 	user := fmt.Sprintf("'dvt_u%d'@'%%'", time.Now().UnixNano()%1e9)
-	exec(t, c, "CREATE USER "+user+" IDENTIFIED BY 'x'")
-	defer exec(t, c, "DROP USER "+user)
-	exec(t, c, `CREATE TABLE other (k bigint PRIMARY KEY); INSERT INTO other VALUES (1),(2),(3);
+	execSQL(t, c, "CREATE USER "+user+" IDENTIFIED BY 'x'")
+	defer execSQL(t, c, "DROP USER "+user)
+	execSQL(t, c, `CREATE TABLE other (k bigint PRIMARY KEY); INSERT INTO other VALUES (1),(2),(3);
 		CREATE TABLE audit (n int);
 		CREATE TABLE kept (id bigint NOT NULL COMMENT 'the ''key''', g longtext CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin DEFAULT 'none', gone int,
 		  PRIMARY KEY (id), KEY by_g (g(20), id DESC) COMMENT 'c', FULLTEXT KEY ft (g), KEY with_gone (id, gone),
@@ -99,7 +99,7 @@ func TestReplaceKeeps(t *testing.T) {
 		if got := query(t, c, "SHOW GRANTS FOR "+user); !strings.Contains(fmt.Sprint(got), "`kept`") {
 			t.Errorf("grants: %v", got)
 		}
-		exec(t, c, "DELETE FROM kept WHERE id = 2; DELETE FROM audit; INSERT INTO kept (id, g) VALUES (2, 'new'); UPDATE kept SET g = 'y' WHERE id = 2")
+		execSQL(t, c, "DELETE FROM kept WHERE id = 2; DELETE FROM audit; INSERT INTO kept (id, g) VALUES (2, 'new'); UPDATE kept SET g = 'y' WHERE id = 2")
 		if got := query(t, c, "SELECT (SELECT COUNT(*) FROM audit WHERE n = 2), g FROM kept WHERE id = 2")[0]; got[0] != "1" || got[1] != "é;" {
 			t.Errorf("round %d: the triggers did %v", round, got)
 		}
@@ -119,7 +119,7 @@ func TestReplaceKeeps(t *testing.T) {
 // refused.
 func TestReplaceChecks(t *testing.T) {
 	c := connect(t)
-	exec(t, c, "CREATE TABLE ck (id bigint NOT NULL, g longtext CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin CHECK (g <> 'g2'), CONSTRAINT small CHECK (id < 5))")
+	execSQL(t, c, "CREATE TABLE ck (id bigint NOT NULL, g longtext CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin CHECK (g <> 'g2'), CONSTRAINT small CHECK (id < 5))")
 	for round := range 4 {
 		_, load := numbers(t, c, 3+round, round)
 		err := load("ck", connectors.TargetOptions{})
@@ -130,7 +130,7 @@ func TestReplaceChecks(t *testing.T) {
 	if got := query(t, c, "SELECT COUNT(*), MAX(g) FROM ck")[0]; got[0] != "4" || got[1] != "g1" {
 		t.Errorf("the target holds %v", got)
 	}
-	exec(t, c, "CREATE TABLE uq (id bigint, g varchar(30) CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin, UNIQUE KEY one (g)); INSERT INTO uq VALUES (9, 'old')")
+	execSQL(t, c, "CREATE TABLE uq (id bigint, g varchar(30) CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin, UNIQUE KEY one (g)); INSERT INTO uq VALUES (9, 'old')")
 	_, load := numbers(t, c, 2, 0)
 	if err := load("uq", connectors.TargetOptions{}); err == nil || !strings.Contains(err.Error(), "Duplicate entry") {
 		t.Errorf("duplicates in a unique index: %v", err)
@@ -150,7 +150,7 @@ func TestReplaceChecks(t *testing.T) {
 // TestReplaceReferenced: a table that foreign keys point to keeps them pointing.
 func TestReplaceReferenced(t *testing.T) {
 	c := connect(t)
-	exec(t, c, `CREATE TABLE parent (id bigint PRIMARY KEY, g varchar(9)); INSERT INTO parent VALUES (1, 'a'), (2, 'b'), (3, 'c');
+	execSQL(t, c, `CREATE TABLE parent (id bigint PRIMARY KEY, g varchar(9)); INSERT INTO parent VALUES (1, 'a'), (2, 'b'), (3, 'c');
 		CREATE TABLE child (p bigint, FOREIGN KEY (p) REFERENCES parent (id) ON DELETE CASCADE); INSERT INTO child VALUES (1), (3), (NULL)`)
 	_, load := numbers(t, c, 4, 7)
 	if err := load("parent", connectors.TargetOptions{}); err != nil {
@@ -163,7 +163,7 @@ func TestReplaceReferenced(t *testing.T) {
 	if err := load("parent", connectors.TargetOptions{}); err == nil || !strings.Contains(err.Error(), "child") {
 		t.Errorf("a missing parent: %v", err)
 	}
-	exec(t, c, "ALTER TABLE parent ADD more int")
+	execSQL(t, c, "ALTER TABLE parent ADD more int")
 	_, load = numbers(t, c, 4, 9)
 	if err := load("parent", connectors.TargetOptions{}); err == nil || !strings.Contains(err.Error(), "keeps its 3 columns") {
 		t.Errorf("other columns: %v", err)
@@ -250,7 +250,7 @@ func TestReplaceIsAtomic(t *testing.T) {
 func TestReplaceWaits(t *testing.T) {
 	c := connect(t)
 	_, load := numbers(t, c, 3, 1)
-	exec(t, c, "CREATE TABLE busy (id int); INSERT INTO busy VALUES (1)")
+	execSQL(t, c, "CREATE TABLE busy (id int); INSERT INTO busy VALUES (1)")
 	snap, err := c.Snapshot(context.Background())
 	if err != nil {
 		t.Fatal(err)
@@ -279,7 +279,7 @@ func TestCleanStaging(t *testing.T) {
 	ctx := context.Background()
 	rel := connectors.Relation{Name: "clean"}
 	cols, load := numbers(t, c, 3, 1)
-	exec(t, c, "CREATE TABLE log (n int); CREATE TABLE clean (id bigint, g text); INSERT INTO clean VALUES (1, 'old'); CREATE TRIGGER tr AFTER INSERT ON clean FOR EACH ROW INSERT INTO log VALUES (1)")
+	execSQL(t, c, "CREATE TABLE log (n int); CREATE TABLE clean (id bigint, g text); INSERT INTO clean VALUES (1, 'old'); CREATE TRIGGER tr AFTER INSERT ON clean FOR EACH ROW INSERT INTO log VALUES (1)")
 	dead := func() string {
 		st, err := c.Stage(ctx, connectors.StageSpec{RunID: "DEAD-beef", Target: rel, Columns: cols})
 		if err != nil {
@@ -308,7 +308,7 @@ func TestCleanStaging(t *testing.T) {
 			t.Errorf("%s: triggers %s", when, got)
 		}
 	}
-	exec(t, c, "CREATE TABLE "+stagingPrefix+"another0"+strings.Repeat("f", 12)+" (x int)") // another relation's
+	execSQL(t, c, "CREATE TABLE "+stagingPrefix+"another0"+strings.Repeat("f", 12)+" (x int)") // another relation's
 
 	name := dead()
 	if len(name) != 26 || !strings.HasPrefix(name, "__dvt_deadbeef") {
@@ -317,16 +317,16 @@ func TestCleanStaging(t *testing.T) {
 	check("died while loading", "old")
 
 	name = dead()
-	exec(t, c, "RENAME TABLE clean TO "+name+"_old")
+	execSQL(t, c, "RENAME TABLE clean TO "+name+"_old")
 	check("server died between the renames", "old")
 
 	save := "CREATE TABLE %[1]s_trg (`pos` int PRIMARY KEY, `name` varchar(64), `mode` text, `body` longtext); INSERT INTO %[1]s_trg VALUES (0, 'tr', '', 'CREATE TRIGGER tr AFTER INSERT ON clean FOR EACH ROW INSERT INTO log VALUES (1)');"
 	name = dead()
-	exec(t, c, fmt.Sprintf(save, name)+"INSERT INTO "+name+" VALUES (1, 'new'); RENAME TABLE clean TO "+name+"_old, "+name+" TO clean")
+	execSQL(t, c, fmt.Sprintf(save, name)+"INSERT INTO "+name+" VALUES (1, 'new'); RENAME TABLE clean TO "+name+"_old, "+name+" TO clean")
 	check("died after the swap", "new")
 
 	name = dead()
-	exec(t, c, fmt.Sprintf(save, name)+"INSERT INTO "+name+" VALUES (1, 'new2'); RENAME TABLE clean TO "+name+"_old, "+name+" TO clean; DROP TRIGGER tr")
+	execSQL(t, c, fmt.Sprintf(save, name)+"INSERT INTO "+name+" VALUES (1, 'new2'); RENAME TABLE clean TO "+name+"_old, "+name+" TO clean; DROP TRIGGER tr")
 	check("died without a trigger", "new2")
 
 	if err := load("clean", connectors.TargetOptions{}); err != nil {
@@ -338,7 +338,7 @@ func TestCleanStaging(t *testing.T) {
 // TestReplaceUndo: a trigger that cannot be recreated puts the old content back.
 func TestReplaceUndo(t *testing.T) {
 	c := connect(t)
-	exec(t, c, "CREATE TABLE un (id bigint, lost int); INSERT INTO un VALUES (42, 1); CREATE TRIGGER tr BEFORE INSERT ON un FOR EACH ROW SET NEW.lost = 1")
+	execSQL(t, c, "CREATE TABLE un (id bigint, lost int); INSERT INTO un VALUES (42, 1); CREATE TRIGGER tr BEFORE INSERT ON un FOR EACH ROW SET NEW.lost = 1")
 	_, load := numbers(t, c, 3, 1)
 	err := load("un", connectors.TargetOptions{})
 	if err == nil || !strings.Contains(err.Error(), "recreating trigger tr") {
@@ -358,7 +358,7 @@ func TestReplaceUndo(t *testing.T) {
 func TestStageCreatesDatabase(t *testing.T) {
 	c := connect(t)
 	db := c.schema + "_new"
-	defer exec(t, c, "DROP DATABASE IF EXISTS "+quote(db))
+	defer execSQL(t, c, "DROP DATABASE IF EXISTS "+quote(db))
 	st, err := c.Stage(context.Background(), connectors.StageSpec{RunID: "x", Target: connectors.Relation{Schema: db, Name: "t"}, Columns: []connectors.Column{column("a", connectors.T(connectors.Integer))}})
 	if err != nil {
 		t.Fatal(err)

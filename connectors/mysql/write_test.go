@@ -177,7 +177,7 @@ func TestLoadEdges(t *testing.T) {
 
 func TestLoadRefuses(t *testing.T) {
 	c := connect(t)
-	exec(t, c, "CREATE TABLE refused (v int); INSERT INTO refused VALUES (42)")
+	execSQL(t, c, "CREATE TABLE refused (v int); INSERT INTO refused VALUES (42)")
 	text := func(s string) func(array.Builder) {
 		return func(b array.Builder) { b.(*array.StringBuilder).Append(s) }
 	}
