@@ -52,6 +52,7 @@ type leaf struct {
 	q        string // the quoted column
 	t        *chType
 	nullable bool
+	old      bool // the server is of 2018 or 2019
 }
 
 func exact(sql string) connectors.Answer {
@@ -77,7 +78,7 @@ func (l *leaf) never() connectors.Answer { return exact("1 = 0") }
 func (d *dialect) Leaf(p *connectors.Pred, t *connectors.Table) connectors.Answer {
 	col := &t.Columns[p.Col]
 	c, typ := classOf(col)
-	l := &leaf{p: p, q: quote(col.Name), t: typ, nullable: col.Nullable}
+	l := &leaf{p: p, q: quote(col.Name), t: typ, nullable: col.Nullable, old: d.old()}
 	if p.Kind == connectors.PNull {
 		return l.null(col)
 	}
@@ -101,6 +102,14 @@ func (d *dialect) Leaf(p *connectors.Pred, t *connectors.Table) connectors.Answe
 	return no(col.Native + " does not compare as " + col.Type.String() + " does")
 }
 
+// old: nobody has connected yet counts as old, for what old servers take is right on
+// new ones too.
+func (d *dialect) old() bool {
+	d.conn.mu.Lock()
+	defer d.conn.mu.Unlock()
+	return d.conn.known == nil || !d.conn.known.atLeast(20, 1)
+}
+
 func (l *leaf) null(col *connectors.Column) connectors.Answer {
 	if l.t == nil || l.t.logical().Kind == connectors.Invalid || l.t.bare().name == "JSON" {
 		return no("the type " + col.Native + " is not known")
@@ -120,7 +129,9 @@ func (l *leaf) columns(c class, other *connectors.Column) connectors.Answer {
 	}
 	equality := l.p.Op == "=" || l.p.Op == "<>"
 	switch c {
-	case classInt, classText, classDate:
+	case classText:
+		return exact(l.compareText(quote(other.Name)))
+	case classInt, classDate:
 	case classDecimal: // scales are made equal by multiplying, which may overflow
 		if l.t.scale != t2.scale {
 			return no("decimals of two scales may overflow when compared")

@@ -116,7 +116,7 @@ func (l *leaf) text() connectors.Answer {
 	}
 	switch l.p.Kind {
 	case connectors.PCmp:
-		return exact(l.q + " " + l.p.Op + " " + literal(l.p.Vals[0].Text))
+		return exact(l.compareText(literal(l.p.Vals[0].Text)))
 	case connectors.PIn:
 		lits := make([]string, len(l.p.Vals))
 		for i, v := range l.p.Vals {
@@ -127,6 +127,20 @@ func (l *leaf) text() connectors.Answer {
 		return l.like(l.p.Vals[0].Text)
 	}
 	return no("not a comparison")
+}
+
+// compareText: old servers take 'a' <= 'a' followed by a zero byte for equal under <=
+// and >= (so that 'a\0' <= 'a' holds there), but not under < and >.
+func (l *leaf) compareText(other string) string {
+	if l.old {
+		switch l.p.Op {
+		case "<=":
+			return "NOT (" + l.q + " > " + other + ")"
+		case ">=":
+			return "NOT (" + l.q + " < " + other + ")"
+		}
+	}
+	return l.q + " " + l.p.Op + " " + other
 }
 
 func (l *leaf) like(s string) connectors.Answer {
