@@ -2,9 +2,12 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
+	"sync"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -233,8 +236,9 @@ type copyIn struct {
 	sql    string
 	full   chan []byte
 	free   chan []byte
+	stop   chan struct{} // closed by abort
+	once   sync.Once
 	cancel context.CancelFunc
-	ctx    context.Context
 	done   chan struct{} // closed when the COPY has ended
 	err    error         // why, after done
 
@@ -250,7 +254,7 @@ const (
 func startCopy(ctx context.Context, pc *pgconn.PgConn, sql string) *copyIn {
 	// The context of one Write must not end the stream of the next.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	x := &copyIn{sql: sql, full: make(chan []byte), free: make(chan []byte, copyBuffers), cancel: cancel, ctx: ctx, done: make(chan struct{})}
+	x := &copyIn{sql: sql, full: make(chan []byte), free: make(chan []byte, copyBuffers), stop: make(chan struct{}), cancel: cancel, done: make(chan struct{})}
 	go func() {
 		defer close(x.done)
 		_, x.err = pc.CopyFrom(ctx, x, sql)
@@ -274,8 +278,8 @@ func (x *copyIn) Read(p []byte) (int, error) {
 				return 0, io.EOF
 			}
 			x.current, x.owned = b, b
-		case <-x.ctx.Done():
-			return 0, x.ctx.Err()
+		case <-x.stop:
+			return 0, errAborted
 		}
 	}
 	n := copy(p, x.current)
@@ -334,8 +338,17 @@ func (x *copyIn) end(ctx context.Context) error {
 	return x.err
 }
 
-// abort ends the COPY, whatever its state, and waits for it.
+var errAborted = errors.New("the load was given up")
+
+// abort ends the COPY, whatever its state, and waits for it. The server is told in the
+// stream itself; only if it does not listen is the statement cancelled.
 func (x *copyIn) abort() {
+	x.once.Do(func() { close(x.stop) })
+	select {
+	case <-x.done:
+	case <-time.After(2 * time.Second):
+		x.cancel()
+		<-x.done
+	}
 	x.cancel()
-	<-x.done
 }

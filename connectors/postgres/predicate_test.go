@@ -1,0 +1,504 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	_ "github.com/duckdb/duckdb-go/v2"
+
+	"github.com/dvt-dev/dvt/connectors"
+)
+
+// nastyTexts differ where engines compare text differently: case, accents, padding,
+// digraphs, order by collation or by bytes, characters of LIKE.
+var nastyTexts = []string{"", "a", "A", "ab", "aB", "AB", "á", "Á", "a ", " a", "b%", "b_", `b\x`, `b\`, `\`, "it's", `"q"`, "zz", "ss", "ß", "İ", "i", "I",
+	"k", "K", "\u212a", "ch", "cz", "Ch", "日本", "a\t", "~", "_", "É", "é", "e\u0301", "-a", "a-b", "ab ", "Z", "z", "10", "9", "5", "\U0001F600", "a\nb", "a  "}
+
+var nastyDays = []string{"2024-01-01", "2024-01-02", "2024-01-03", "2023-12-31", "2024-02-29", "1999-12-31", "0999-05-05", "1969-12-31", "9999-12-31", "0001-01-01", "infinity", "-infinity"}
+var nastyClocks = []string{"00:00:00", "00:00:00.000001", "12:00:00", "23:59:59.999999", "10:30:00.5"}
+
+// fuzzer makes random values and predicates.
+type fuzzer struct{ *rand.Rand }
+
+func (f fuzzer) pick(list ...string) string { return list[f.IntN(len(list))] }
+
+func (f fuzzer) instant() string {
+	day := f.pick(nastyDays...)
+	if strings.HasSuffix(day, "infinity") {
+		return day
+	}
+	return day + " " + f.pick(nastyClocks...)
+}
+
+// fuzzColumns are the columns of the source with their values, in PostgreSQL's spelling.
+func fuzzColumns(f fuzzer) []struct {
+	name, decl string
+	value      func() string
+} {
+	text := func() string { return f.pick(nastyTexts...) }
+	short := func() string {
+		for {
+			if s := text(); len([]rune(s)) <= 4 {
+				return s
+			}
+		}
+	}
+	from := func(list ...string) func() string { return func() string { return f.pick(list...) } }
+	return []struct {
+		name, decl string
+		value      func() string
+	}{
+		{"s", "text", text},
+		{"s c", `text COLLATE "C"`, text},
+		{"si", `text COLLATE "en-US-x-icu"`, text},
+		{"sn", `text COLLATE nd`, text},
+		{"v", "varchar(20)", text},
+		{"c", "char(4)", short},
+		{"nm", "name", func() string { return text() + f.pick("", strings.Repeat("x", 70)) }},
+		{"ci", "citext", text},
+		{"e", "mood", from("sad", "very happy", "it's")},
+		{"dm", "email", func() string { return text() + "@" }},
+		{"p", "pair", from("(,)", "(1,)", "(1,a)", "(,b)")},
+		{"ip", "inet", from("10.0.0.1", "10.0.0.1/8", "::1")},
+		{"n", "integer", from("0", "1", "2", "-1", "-2", "2147483647")},
+		{"n2", "smallint", from("0", "1", "2", "-1", "32767")},
+		{"n8", "bigint", from("0", "1", "3", "9007199254740993", "-9223372036854775808", "9223372036854775807")},
+		{"u", "numeric(20,0)", from("0", "1", "18446744073709551615", "9223372036854775808")},
+		{"d9", "numeric(9,2)", from("0", "1.5", "-2.25", "3.33", "2.50", "12.34", "12.35", "1")},
+		{"nu", "numeric", from("0", "1.5", "-2.250", "3.333", "12.34", "12.345")},
+		{"h", "numeric(39,0)", from("0", "-1", "170141183460469231731687303715884105727")},
+		{"f", "float8", from("NaN", "Infinity", "-Infinity", "0", "-0", "1.5", "0.1", "1e300", "16777217")},
+		{"f4", "real", from("NaN", "Infinity", "-Infinity", "0", "-0", "0.1", "1.5", "16777216")},
+		{"d", "date", from(nastyDays...)},
+		{"ts", "timestamp", f.instant},
+		{"tz", "timestamptz", func() string {
+			s := f.instant()
+			if strings.HasSuffix(s, "infinity") {
+				return s
+			}
+			return s + f.pick("+00", "+02", "-05")
+		}},
+		{"tm", "time", from("00:00:00", "24:00:00", "12:00:00", "23:59:59.999999")},
+		{"b", "boolean", from("true", "false")},
+		{"id2", "uuid", from("00000000-0000-0000-0000-000000000000", "ffffffff-ffff-ffff-ffff-ffffffffffff", "80000000-0000-0000-0000-000000000000", "7fffffff-ffff-ffff-ffff-ffffffffffff")},
+		{"j", "json", from("{}", "[1]", "null")},
+		{"a", "integer[]", from("{}", "{1}", "{NULL}")},
+	}
+}
+
+// value is a random constant to compare a column of type t with.
+func (f fuzzer) value(t connectors.Type) connectors.Value {
+	parse := func(typ connectors.Type, s string) connectors.Value {
+		v := connectors.Value{Type: typ}
+		neg, digits := strings.HasPrefix(s, "-"), strings.TrimPrefix(s, "-")
+		before, after, _ := strings.Cut(digits, ".")
+		v.Int, _ = new(big.Int).SetString(before+after, 10)
+		if neg {
+			v.Int.Neg(v.Int)
+		}
+		return v
+	}
+	switch t.Kind {
+	case connectors.Varchar:
+		s := f.pick(nastyTexts...)
+		if f.IntN(6) == 0 {
+			s += f.pick(nastyTexts...)
+		}
+		s = f.pick(s, s, s, s+"@", strings.Repeat("x", 70), "sad", "(,)", "10.0.0.1", s+strings.Repeat("x", 70))
+		return connectors.Value{Type: t, Text: s}
+	case connectors.SmallInt, connectors.Integer, connectors.BigInt, connectors.HugeInt, connectors.Decimal:
+		switch f.IntN(4) {
+		case 0:
+			return parse(connectors.Dec(5, 2), f.pick("1.50", "2.50", "-2.25", "12.34", "0.00", "3.33"))
+		case 1:
+			return parse(connectors.T(connectors.HugeInt), f.pick("18446744073709551615", "-9223372036854775809", "0", "2147483648"))
+		case 2:
+			if t.Kind == connectors.SmallInt || t.Kind == connectors.Integer {
+				return connectors.Value{Type: connectors.T(connectors.Double), Float: []float64{0, 1, 1.5, math.NaN(), math.Inf(1), 1e300}[f.IntN(6)]}
+			}
+		}
+		return parse(connectors.T(connectors.Integer), f.pick("0", "1", "2", "-1", "3"))
+	case connectors.Float, connectors.Double:
+		v := connectors.Value{Type: connectors.T(connectors.Double), Float: []float64{0, math.Copysign(0, -1), 1.5, 0.1, math.NaN(), math.Inf(1), math.Inf(-1), 16777217, 1e300}[f.IntN(9)]}
+		if t.Kind == connectors.Float && f.IntN(2) == 0 {
+			v.Type, v.Float = t, float64(float32(v.Float))
+		}
+		if f.IntN(5) == 0 {
+			return parse(connectors.T(connectors.Integer), f.pick("0", "1", "16777216"))
+		}
+		return v
+	case connectors.Boolean:
+		return parse(t, f.pick("0", "1"))
+	case connectors.Date:
+		day := []int64{19723, 19724, -1, 0, 2932896, -719162, math.MaxInt32, -math.MaxInt32, -354567, 3000000, -800000}
+		return connectors.Value{Type: t, Int: big.NewInt(day[f.IntN(len(day))])}
+	case connectors.Timestamp, connectors.TimestampTZ:
+		us := []int64{19723 * dayMicros, 19724*dayMicros + 43200000000, 19725*dayMicros - 1, 1, -1, math.MaxInt64, -math.MaxInt64, (maxDay+1)*dayMicros - 1, (maxDay + 2) * dayMicros}
+		return connectors.Value{Type: t, Int: big.NewInt(us[f.IntN(len(us))])}
+	case connectors.Time:
+		return connectors.Value{Type: t, Int: big.NewInt([]int64{0, dayMicros, 43200000000, dayMicros - 1}[f.IntN(4)])}
+	case connectors.UUID:
+		return connectors.Value{Type: t, Text: f.pick("00000000-0000-0000-0000-000000000000", "80000000-0000-0000-0000-000000000000", "00000000-0000-0000-0000-000000000001")}
+	}
+	return connectors.Value{Type: connectors.T(connectors.Varchar), Text: "{}"}
+}
+
+func (f fuzzer) leaf(t *connectors.Table) *connectors.Pred {
+	p := &connectors.Pred{Col: 1 + f.IntN(len(t.Columns)-1), Neg: f.IntN(2) == 0}
+	typ := t.Columns[p.Col].Type
+	switch n := f.IntN(12); {
+	case n == 0:
+		p.Kind = connectors.PNull
+	case n < 3:
+		p.Kind = connectors.PIn
+		first := f.value(typ)
+		for p.Vals = append(p.Vals, first); len(p.Vals) < 3; {
+			if v := f.value(typ); v.Type.Equal(first.Type) {
+				p.Vals = append(p.Vals, v)
+			}
+		}
+	case n < 5 && typ.Kind == connectors.Varchar:
+		p.Kind = connectors.PLike
+		p.Op = f.pick("like", "prefix", "suffix", "contains")
+		pattern := f.pick("a%", "%a", "%b%", "_", "a_", "%", "", `b\%`, `%\%`, "A%", "%é%", "b_", `%\x`, "ß%", "日_", "a", "é", " ", `\`, "'", "__", "%_%")
+		p.Vals = []connectors.Value{{Type: typ, Text: pattern}}
+	case typ.Kind == connectors.Boolean && n < 9:
+		p.Kind = connectors.PBool
+	case n == 9:
+		for range 50 {
+			if p.Col2 = 1 + f.IntN(len(t.Columns)-1); p.Col2 != p.Col && t.Columns[p.Col2].Type.Equal(typ) {
+				p.Kind, p.Op = connectors.PColCmp, f.pick("=", "<>", "<", "<=", ">", ">=")
+				return p
+			}
+		}
+		fallthrough
+	default:
+		p.Kind, p.Op, p.Vals = connectors.PCmp, f.pick("=", "<>", "<", "<=", ">", ">="), []connectors.Value{f.value(typ)}
+	}
+	return p
+}
+
+func (f fuzzer) pred(t *connectors.Table, depth int) *connectors.Pred {
+	if depth == 0 || f.IntN(5) < 2 {
+		return f.leaf(t)
+	}
+	p := &connectors.Pred{Kind: connectors.PAnd}
+	if f.IntN(2) == 0 {
+		p.Kind = connectors.POr
+	}
+	for range 2 + f.IntN(2) {
+		p.Kids = append(p.Kids, f.pred(t, depth-1))
+	}
+	return p
+}
+
+// duckSQL is the predicate as DuckDB reads it.
+func duckSQL(p *connectors.Pred, t *connectors.Table) string {
+	quote := func(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
+	value := func(v connectors.Value) string {
+		s := v.Text
+		switch v.Type.Kind {
+		case connectors.Float, connectors.Double:
+			s = strconv.FormatFloat(v.Float, 'g', -1, 64)
+		case connectors.Date:
+			if days := v.Int.Int64(); days < minDay || days > maxDay {
+				if days != math.MaxInt32 && days != -math.MaxInt32 {
+					return fmt.Sprintf("(DATE '1970-01-01' + %d)", days)
+				}
+			}
+			s = string(appendDate(nil, v.Int.Int64()))
+		case connectors.Timestamp, connectors.TimestampTZ:
+			us := v.Int.Int64()
+			if us == math.MaxInt64 || us == -math.MaxInt64 {
+				s = string(appendTimestamp(nil, us))
+			} else {
+				return fmt.Sprintf("make_timestamp(%d)::%s", us, v.Type)
+			}
+		case connectors.Time:
+			s = string(appendTime(nil, v.Int.Int64()))
+		case connectors.Varchar, connectors.UUID:
+		default:
+			s = decimalText(v.Int, v.Type.Scale)
+		}
+		return quote(s) + "::" + v.Type.String()
+	}
+	not := map[bool]string{true: "NOT ", false: ""}[p.Neg]
+	col := func(i int) string { return quoteIdent(t.Columns[i].Name) }
+	var vals []string
+	for _, v := range p.Vals {
+		vals = append(vals, value(v))
+	}
+	switch p.Kind {
+	case connectors.PAnd, connectors.POr:
+		var kids []string
+		for _, k := range p.Kids {
+			kids = append(kids, duckSQL(k, t))
+		}
+		return "(" + strings.Join(kids, map[connectors.PredKind]string{connectors.PAnd: " AND ", connectors.POr: " OR "}[p.Kind]) + ")"
+	case connectors.PCmp:
+		return col(p.Col) + " " + p.Op + " " + vals[0]
+	case connectors.PColCmp:
+		return col(p.Col) + " " + p.Op + " " + col(p.Col2)
+	case connectors.PIn:
+		return col(p.Col) + " " + not + "IN (" + strings.Join(vals, ", ") + ")"
+	case connectors.PNull:
+		return col(p.Col) + " IS " + not + "NULL"
+	case connectors.PBool:
+		return not + col(p.Col)
+	}
+	if p.Op == "like" {
+		return col(p.Col) + " " + not + "LIKE " + vals[0]
+	}
+	return not + p.Op + "(" + col(p.Col) + ", " + vals[0] + ")"
+}
+
+// fuzzTable makes the source and its copy in DuckDB, taken through Read.
+func fuzzTable(t *testing.T, d *db, f fuzzer, rows int) (*connectors.Table, *sql.DB) {
+	t.Helper()
+	createTypes(d)
+	d.exec(`CREATE COLLATION nd (provider = icu, locale = 'und-u-ks-level2', deterministic = false)`)
+	cols := fuzzColumns(f)
+	defs := []string{"id bigint"}
+	for _, c := range cols {
+		defs = append(defs, quoteIdent(c.name)+" "+c.decl)
+	}
+	d.exec("CREATE TABLE t (" + strings.Join(defs, ", ") + ")")
+	d.exec("SET client_min_messages = error")
+	for i := range rows {
+		vals := []string{strconv.Itoa(i)}
+		for _, c := range cols {
+			if f.IntN(10) == 0 {
+				vals = append(vals, "NULL")
+				continue
+			}
+			decl, _, _ := strings.Cut(c.decl, " COLLATE")
+			vals = append(vals, quoteText(c.value())+"::"+decl)
+		}
+		d.exec("INSERT INTO t VALUES (" + strings.Join(vals, ", ") + ")")
+	}
+	tab := d.describe("t")
+	q := d.query(tab)
+	tab.Columns = q.Columns
+	duck, err := sql.Open("duckdb", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = duck.Close() })
+	duck.SetMaxOpenConns(1)
+	run := func(sql string) {
+		if _, err := duck.Exec(sql); err != nil {
+			t.Fatalf("%s: %v", connectors.Shorten(sql), err)
+		}
+	}
+	run("SET TimeZone = 'UTC'")
+	defs = nil
+	for _, c := range tab.Columns {
+		defs = append(defs, quoteIdent(c.Name)+" "+c.Type.String())
+	}
+	run("CREATE TABLE t (" + strings.Join(defs, ", ") + ")")
+	recs := d.read(q)
+	defer release(recs)
+	for _, r := range recs {
+		for row := range int(r.NumRows()) {
+			var vals []string
+			for i, c := range tab.Columns {
+				if r.Column(i).IsNull(row) {
+					vals = append(vals, "NULL")
+					continue
+				}
+				if ts, ok := r.Column(i).(*array.Timestamp); ok {
+					if us := int64(ts.Value(row)); us != math.MaxInt64 && us != -math.MaxInt64 {
+						vals = append(vals, fmt.Sprintf("make_timestamp(%d)", us))
+						continue
+					}
+				}
+				b, err := textEncoder(c.Type, true, false)(r.Column(i))(nil, row)
+				if err != nil {
+					t.Fatal(err)
+				}
+				vals = append(vals, "'"+strings.ReplaceAll(string(b), "'", "''")+"'")
+			}
+			run("INSERT INTO t VALUES (" + strings.Join(vals, ", ") + ")")
+		}
+	}
+	return tab, duck
+}
+
+func duckIDs(duck *sql.DB, where string) ([]int64, error) {
+	rows, err := duck.Query("SELECT id FROM t WHERE " + where)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	var ids []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, rows.Err()
+}
+
+func (d *db) ids(sql string) ([]int64, error) {
+	var ids []int64
+	err := d.Read(context.Background(), connectors.Query{SQL: sql, Columns: []connectors.Column{{Name: "id", Type: connectors.T(connectors.BigInt)}}},
+		func(r arrow.RecordBatch) error {
+			ids = append(ids, r.Column(0).(*array.Int64).Int64Values()...)
+			return nil
+		})
+	return ids, err
+}
+
+// TestPredicates holds the contract of Leaf against the real server: what DuckDB keeps
+// of the extract, the pushed text keeps too, and an exact text keeps nothing else.
+func TestPredicates(t *testing.T) {
+	count := 500
+	if s := os.Getenv("DVT_FUZZ_PREDICATES"); s != "" {
+		var err error
+		if count, err = strconv.Atoi(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	seed := uint64(time.Now().UnixNano())
+	if s := os.Getenv("DVT_FUZZ_SEED"); s != "" {
+		var err error
+		if seed, err = strconv.ParseUint(s, 10, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("%d predicates, DVT_FUZZ_SEED=%d", count, seed)
+	f := fuzzer{rand.New(rand.NewPCG(seed, 0))}
+	d := open(t, map[string]any{"search_path": "public"})
+	tab, duck := fuzzTable(t, d, f, 300)
+	seen := map[string]int{}
+	for range count {
+		p := f.pred(tab, 2)
+		want, err := duckIDs(duck, duckSQL(p, tab))
+		if err != nil {
+			seen["refused by DuckDB"]++
+			continue
+		}
+		r := connectors.RenderPred(d.dialect, p, tab)
+		seen[r.Verdict.String()]++
+		if r.Verdict != connectors.Exact && len(r.Reasons) == 0 {
+			t.Errorf("%s: %s without a reason", duckSQL(p, tab), r.Verdict)
+		}
+		if r.Verdict == connectors.No {
+			continue
+		}
+		got, err := d.ids(d.dialect.Select(connectors.Extract{Table: tab, Columns: []int{0}, Where: r.SQL, Limit: -1}))
+		if err != nil {
+			t.Errorf("pushed text refused: %v\n duckdb %s\n pushed %s", err, duckSQL(p, tab), r.SQL)
+			continue
+		}
+		if len(want) > 0 {
+			seen["with rows"]++
+		}
+		slices.Sort(got)
+		for _, id := range want {
+			if _, ok := slices.BinarySearch(got, id); !ok {
+				t.Errorf("row %d is lost\n duckdb %s\n pushed %s", id, duckSQL(p, tab), r.SQL)
+				break
+			}
+		}
+		if r.Verdict == connectors.Exact && len(got) != len(want) {
+			t.Errorf("%d rows instead of %d, yet exact\n duckdb %s\n pushed %s", len(got), len(want), duckSQL(p, tab), r.SQL)
+		}
+	}
+	t.Log(seen)
+	if pushed := seen["exact"] + seen["superset"]; pushed < count/2 || seen["with rows"] < pushed/2 {
+		t.Errorf("too few predicates say something: %v", seen)
+	}
+}
+
+// TestLeaves tries each kind of leaf on each column, so that no rule goes untried.
+func TestLeaves(t *testing.T) {
+	f := fuzzer{rand.New(rand.NewPCG(1, 2))}
+	d := open(t, map[string]any{"search_path": "public"})
+	tab, duck := fuzzTable(t, d, f, 150)
+	verdicts := map[string]map[connectors.Verdict]int{}
+	for col := 1; col < len(tab.Columns); col++ {
+		for range 60 {
+			p := f.leaf(tab)
+			for p.Col != col {
+				p = f.leaf(tab)
+			}
+			a := d.dialect.Leaf(p, tab)
+			key := tab.Columns[col].Native
+			if verdicts[key] == nil {
+				verdicts[key] = map[connectors.Verdict]int{}
+			}
+			verdicts[key][a.Verdict]++
+			if a.Verdict == connectors.No {
+				continue
+			}
+			want, err := duckIDs(duck, duckSQL(p, tab))
+			if err != nil {
+				continue
+			}
+			got, err := d.ids("SELECT id FROM " + d.dialect.Relation(tab.Relation) + " WHERE " + a.SQL)
+			slices.Sort(got)
+			slices.Sort(want)
+			switch {
+			case err != nil:
+				t.Errorf("%s: %v", a.SQL, err)
+			case a.Verdict == connectors.Exact && !slices.Equal(got, want):
+				t.Errorf("%d rows instead of %d\n duckdb %s\n pushed %s", len(got), len(want), duckSQL(p, tab), a.SQL)
+			case slices.ContainsFunc(want, func(id int64) bool { return !slices.Contains(got, id) }):
+				t.Errorf("rows lost\n duckdb %s\n pushed %s", duckSQL(p, tab), a.SQL)
+			}
+		}
+	}
+	for native, v := range verdicts {
+		if v[connectors.Exact] == 0 {
+			t.Errorf("nothing exact on %s: %v", native, v)
+		}
+	}
+}
+
+// TestOrderKeys: a top-N must take the rows that DuckDB's own would.
+func TestOrderKeys(t *testing.T) {
+	f := fuzzer{rand.New(rand.NewPCG(3, 4))}
+	d := open(t, map[string]any{"search_path": "public"})
+	tab, duck := fuzzTable(t, d, f, 150)
+	ordered := 0
+	for col := 1; col < len(tab.Columns); col++ {
+		for _, k := range []connectors.OrderKey{{Col: col}, {Col: col, Desc: true}, {Col: col, NullsLast: true}, {Col: col, Desc: true, NullsLast: true}} {
+			key, ok := d.dialect.OrderKey(tab, k)
+			if !ok {
+				continue
+			}
+			ordered++
+			dir := map[bool]string{true: " DESC", false: " ASC"}[k.Desc] + map[bool]string{true: " NULLS LAST", false: " NULLS FIRST"}[k.NullsLast]
+			want, err := duckIDs(duck, "true ORDER BY "+quoteIdent(tab.Columns[col].Name)+dir+", id")
+			if err != nil {
+				t.Fatal(err)
+			}
+			id, _ := d.dialect.OrderKey(tab, connectors.OrderKey{Col: 0})
+			got, err := d.ids(d.dialect.Select(connectors.Extract{Table: tab, Columns: []int{0}, OrderBy: []string{key, id}, Limit: 100}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(got, want[:100]) {
+				t.Errorf("%s orders otherwise than DuckDB", key)
+			}
+		}
+	}
+	if ordered < 60 {
+		t.Errorf("%d keys only", ordered)
+	}
+}
