@@ -141,6 +141,8 @@ const factsSQL = `SELECT 'type', CAST(name AS String), '' FROM system.data_type_
 UNION ALL SELECT 'setting', CAST(name AS String), CAST(value AS String) FROM system.settings
 UNION ALL SELECT 'column', concat(CAST(table AS String), '.', CAST(name AS String)), '' FROM system.columns WHERE database = 'system' AND table IN ('tables', 'columns', 'parts')`
 
+const versionSQL = "SELECT version()"
+
 func useSQL(database string) string { return "USE " + quote(database) }
 
 func killSQL(id string) string { return "KILL QUERY WHERE query_id = " + literal(id) + " ASYNC" }

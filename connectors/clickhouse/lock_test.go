@@ -12,8 +12,8 @@ import (
 )
 
 func TestLock(t *testing.T) {
-	f := newFixture(t, "native")
-	other := openConn(t, serverOutput(t, "native", f.db))
+	f := newFixture(t, "")
+	other := openConn(t, serverOutput(t, drivers()[0], f.db))
 	ctx := context.Background()
 	release, err := f.Lock(ctx, f.rel("t"), time.Second, func() { t.Error("had to wait for a free lock") })
 	if err != nil {
@@ -44,11 +44,11 @@ func TestLock(t *testing.T) {
 
 // Many clients want one lock; never do two have it.
 func TestLockExcludes(t *testing.T) {
-	f := newFixture(t, "native")
+	f := newFixture(t, "")
 	var inside, total atomic.Int32
 	var wg sync.WaitGroup
 	for range 6 {
-		c := openConn(t, serverOutput(t, "native", f.db))
+		c := openConn(t, serverOutput(t, drivers()[0], f.db))
 		wg.Go(func() {
 			release, err := c.Lock(context.Background(), f.rel("t"), 20*time.Second, nil)
 			if err != nil {
@@ -72,7 +72,7 @@ func TestLockExcludes(t *testing.T) {
 
 // A lock without a heartbeat for a minute is void, for one of those who want it.
 func TestLockOfDeadRun(t *testing.T) {
-	f := newFixture(t, "native")
+	f := newFixture(t, "")
 	rel := f.rel("t")
 	dead := &tableLock{c: f.conn, owner: newOwner(), rel: connectors.Relation{Schema: f.db, Name: lockPrefix + relationHash(rel)}}
 	if ok, err := dead.try(context.Background()); !ok || err != nil {
@@ -84,7 +84,7 @@ func TestLockOfDeadRun(t *testing.T) {
 	var inside atomic.Int32
 	var wg sync.WaitGroup
 	for range 4 {
-		c := openConn(t, serverOutput(t, "native", f.db))
+		c := openConn(t, serverOutput(t, drivers()[0], f.db))
 		wg.Go(func() {
 			release, err := c.Lock(context.Background(), rel, 20*time.Second, nil)
 			if err != nil {

@@ -54,6 +54,9 @@ type fixture struct {
 
 func newFixture(t testing.TB, driver string) *fixture {
 	t.Helper()
+	if driver == "" {
+		driver = drivers()[0]
+	}
 	var b [4]byte
 	_, _ = rand.Read(b[:])
 	db := fmt.Sprintf("dvt_ch_%d_%s", os.Getpid(), hex.EncodeToString(b[:]))
@@ -66,6 +69,21 @@ func newFixture(t testing.TB, driver string) *fixture {
 		_ = f.Close()
 	})
 	return f
+}
+
+// both runs a test over each protocol.
+func both(t *testing.T, test func(t *testing.T, f *fixture)) {
+	for _, driver := range drivers() {
+		t.Run(driver, func(t *testing.T) { test(t, newFixture(t, driver)) })
+	}
+}
+
+// drivers are the protocols under test: DVT_TEST_CH_DRIVER, if set, else both.
+func drivers() []string {
+	if d := os.Getenv("DVT_TEST_CH_DRIVER"); d != "" {
+		return []string{d}
+	}
+	return []string{"native", "http"}
 }
 
 // openConn opens a connection whose Arrow memory is checked at the end of the test.

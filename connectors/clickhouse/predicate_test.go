@@ -81,7 +81,7 @@ func TestPredicates(t *testing.T) {
 	seed := uint64(envInt("DVT_FUZZ_SEED", int(time.Now().UnixNano()&0xffffff)))
 	t.Logf("seed %d", seed)
 	g := &predGen{rnd: rand.New(rand.NewPCG(seed, 1))}
-	f := newFixture(t, testDriver())
+	f := newFixture(t, "")
 	caps, err := f.capabilities(context.Background())
 	if err != nil {
 		t.Fatal(err)
@@ -157,13 +157,6 @@ func envInt(name string, def int) int {
 		return n
 	}
 	return def
-}
-
-func testDriver() string {
-	if d := os.Getenv("DVT_TEST_CH_DRIVER"); d != "" {
-		return d
-	}
-	return "native"
 }
 
 func makePredTable(g *predGen, f *fixture, cols []predColumn, rows int) {
