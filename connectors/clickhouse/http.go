@@ -112,8 +112,11 @@ var codeText = regexp.MustCompile(`(?s)^\s*Code: (\d+)[.,] (?:e\.displayText\(\)
 // httpException reads the text that servers send for an error.
 func httpException(status int, text string) error {
 	m := codeText.FindStringSubmatch(text)
+	if strings.Contains(text, "is for clickhouse-client program") {
+		return errors.New("this is a native port: set driver: native")
+	}
 	if m == nil {
-		return &exception{0, fmt.Sprintf("HTTP %d: %.200s", status, strings.TrimSpace(text))}
+		return &exception{0, fmt.Sprintf("HTTP %d: %.200s", status, strings.Join(strings.Fields(text), " "))}
 	}
 	code, _ := strconv.Atoi(m[1])
 	return newException(code, m[2])

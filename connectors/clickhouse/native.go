@@ -76,6 +76,9 @@ func dialNative(ctx context.Context, cfg *config) (*native, error) {
 	}
 	if err := n.guard(ctx, func() error { return n.hello(cfg) }); err != nil {
 		_ = nc.Close()
+		if errors.Is(err, context.DeadlineExceeded) {
+			return nil, errors.New("no answer within connect_timeout (an HTTP port would need: set driver: http)")
+		}
 		return nil, dialError(err)
 	}
 	return n, nil
