@@ -286,7 +286,7 @@ func putText(b *array.StringBuilder) func(driver.Value) string {
 	return func(v driver.Value) string {
 		t := textOf(v)
 		if !utf8.Valid(t) {
-			return "is not valid UTF-8: read the column as blob"
+			return "has bytes that are no characters of its character set: read the column as blob"
 		}
 		b.BinaryBuilder.Append(t)
 		return ""

@@ -103,7 +103,28 @@ func (d dialect) output(c *connectors.Column) string {
 		}
 		return "ST_AsWKB(" + q + ") AS " + q
 	}
+	cs := c.Attrs[attrCharset]
+	if cs != "" && c.Type.Kind == connectors.Blob { // the project wants the bytes as stored
+		return "CAST(" + q + " AS BINARY) AS " + q
+	}
+	if cs != "" && !whole(cs) {
+		// A character without a counterpart becomes '?' without a warning: 0xE9 in an
+		// ascii column. Such a value is sent as it is behind a byte that no UTF-8 has,
+		// and read.go refuses it.
+		utf8 := "CONVERT(" + q + " USING utf8mb4)"
+		return "IF(CHAR_LENGTH(REPLACE(" + utf8 + ", '?', '')) = CHAR_LENGTH(REPLACE(" + q + ", '?', ''))" +
+			", CAST(" + utf8 + " AS BINARY), CONCAT(X'FF', CAST(" + q + " AS BINARY))) AS " + q
+	}
 	return q
+}
+
+// whole: every value of the character set has a counterpart in utf8mb4.
+func whole(charset string) bool {
+	switch charset {
+	case "utf8mb4", "utf8mb3", "utf8", "latin1", "ucs2", "utf16", "utf16le", "utf32", "binary":
+		return true
+	}
+	return false
 }
 
 // OrderKey orders as DuckDB does. Text has none: the server sorts by the first

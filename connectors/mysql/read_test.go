@@ -183,6 +183,29 @@ func TestReadRefusesValues(t *testing.T) {
 	}
 }
 
+func TestReadCharsets(t *testing.T) {
+	c := connect(t)
+	execSQL(t, c, "SET sql_mode = ''; CREATE TABLE cs (i int, a varchar(9) CHARACTER SET ascii, b varchar(9) CHARACTER SET cp1251, c enum('a','б') CHARACTER SET cp1251, d text CHARACTER SET cp932);"+
+		"INSERT INTO cs VALUES (1, 'a?', 'я??', 'б', '①?'), (2, x'61E9', NULL, NULL, NULL), (3, NULL, x'98', NULL, NULL), (4, 'x', '', 'a', x'ED40')")
+	tab := describe(t, c, "cs")
+	q := all(c, tab)
+	rows := read(t, c, connectors.Query{SQL: q.SQL + " WHERE i IN (1, 4) ORDER BY i", Columns: q.Columns})
+	if got := fmt.Sprint(rows); got != "[[1 a? я?? б ①?] [4 x  a 纊]]" {
+		t.Errorf("read %s", got)
+	}
+	for i, col := range map[int]string{2: "a", 3: "b"} {
+		var verr *connectors.ValueError
+		if _, err := tryRead(c, connectors.Query{SQL: fmt.Sprintf("%s WHERE i = %d", q.SQL, i), Columns: q.Columns}); !errors.As(err, &verr) || verr.Column != col {
+			t.Errorf("a character without a counterpart: %v", err)
+		}
+	}
+	tab.Columns[1].Type = connectors.T(connectors.Blob)
+	q = all(c, tab)
+	if rows := read(t, c, connectors.Query{SQL: q.SQL + " WHERE i = 2", Columns: q.Columns}); rows[0][1] != "61e9" {
+		t.Errorf("as a blob: %v", rows)
+	}
+}
+
 func TestProbe(t *testing.T) {
 	c := connect(t)
 	execSQL(t, c, "CREATE TABLE p (i int, d decimal(65,30), e decimal(65,0)); INSERT INTO p VALUES (1, 12345678901234567890.000000000012345678, 7), (2, -0.5, NULL), (3, NULL, 99999999999999999999999999999999999999999)")
