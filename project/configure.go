@@ -157,7 +157,26 @@ func (l *loader) configureNode(out *parsed) error {
 	for _, e := range d.errs {
 		l.add(e)
 	}
+	l.nearMisses(n)
 	return nil
+}
+
+// nearMisses warns of keys that are one slip away from a known one. dbt keeps unknown
+// keys for macros to read, so that they are no error, but a unique_key misspelled
+// would be no key in silence.
+func (l *loader) nearMisses(n *Node) {
+	for _, k := range sortedKeys(n.config) {
+		if knownKeys[k] || len(k) < 6 {
+			continue
+		}
+		for _, known := range sortedKeys(knownKeys) {
+			if len(known) >= 6 && distance(k, known) == 1 {
+				at := n.config[k].at
+				l.warn("%s", at.errorf("%s '%s' has an unknown config key '%s': did you mean %s?", n.ResourceType, n.Name, k, known))
+				break
+			}
+		}
+	}
 }
 
 // misplacedRange finds a range that is not in the front matter, also where the front

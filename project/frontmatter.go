@@ -23,7 +23,7 @@ func init() {
 // line bodyLine of the file. fm is nil when the file has none; warn says that a
 // comment looks like front matter and is not.
 func splitFrontMatter(src, file string) (fm *doc, body string, bodyLine int, warn string) {
-	lead := len(src) - len(strings.TrimLeft(strings.TrimPrefix(src, "\ufeff"), " \t\r\n"))
+	lead := len(src) - len(strings.TrimLeft(src, " \t\r\n"))
 	rest := src[lead:]
 	var yamlText string
 	var start, end int // of the YAML and of the whole comment, in rest

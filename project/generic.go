@@ -167,7 +167,7 @@ func (l *loader) buildTest(t genericTest) (*Node, error) {
 	}
 	if t.columns != "" {
 		column := t.columns
-		if t.quote {
+		if t.quote || reserved[strings.ToLower(column)] {
 			column = quoteIdent(column)
 		}
 		_ = args.Set("column_name", column)
@@ -226,6 +226,20 @@ func (l *loader) configureTest(n *Node, t genericTest, inline layer) error {
 	}
 	out := &parsed{node: n}
 	return l.parseBody(out)
+}
+
+// reserved are the words that DuckDB, which runs the tests, does not take as a
+// column's name without quotes.
+var reserved = map[string]bool{}
+
+func init() {
+	for _, w := range strings.Fields(`all analyse analyze and any array as asc asymmetric both case cast check collate column
+		constraint create default deferrable desc describe distinct do else end except false fetch for foreign from group having
+		in initially intersect into lambda lateral leading limit not null offset on only or order pivot pivot_longer pivot_wider
+		placing primary qualify references returning select show some summarize symmetric table then to trailing true union unique
+		unpivot using variadic when where window with`) {
+		reserved[w] = true
+	}
 }
 
 // testNames are the tests that a package can use, for suggestions.

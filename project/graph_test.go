@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -368,4 +369,89 @@ func TestHugeModelIsRefused(t *testing.T) {
 	if !errors.As(err, &e) || err.Error() != "models/m.sql: the file is larger than 1 MB" {
 		t.Errorf("error %v", err)
 	}
+}
+
+func TestMisspelledKeyWarns(t *testing.T) {
+	p := load(t, map[string]string{"models/m.sql": "{{ config(materialized='f_table',\n  uniqe_key='id', owner='x', my_setting=1) }}select 1"})
+	if want := []string{"models/m.sql:1:4: model 'm' has an unknown config key 'uniqe_key': did you mean unique_key?"}; !cmp.Equal(p.Warnings, want) {
+		t.Errorf("warnings %q", p.Warnings)
+	}
+}
+
+func TestReservedColumnIsQuotedInTests(t *testing.T) {
+	p := load(t, map[string]string{"models/m.sql": "select 1", "models/s.yml": "models: [{name: m, columns: [{name: Order, tests: [not_null]}]}]"})
+	nodes, _, _ := p.Select(nil, nil, TypeTest)
+	if sql := compile(t, p, nodes[0].UniqueID, run).SQL; !strings.Contains(sql, `select "Order"`) {
+		t.Error(sql)
+	}
+}
+
+func TestModelText(t *testing.T) {
+	p := load(t, map[string]string{"models/m.sql": "\ufeff/** {materialized: f_table} **/\r\nselect 1\r\n"})
+	if sql := compile(t, p, "model.shop.m", run).SQL; sql != "\nselect 1" {
+		t.Errorf("%q", sql)
+	}
+	if got := loadError(t, map[string]string{"models/m.sql": "select 1\n -- \xff"}); got != "models/m.sql:2:1: the line is not UTF-8 text" {
+		t.Error(got)
+	}
+}
+
+func TestUnreadableFilesAreErrors(t *testing.T) {
+	dir := files(t, map[string]string{"models/a.sql": "select 1"})
+	if err := os.Symlink("/nowhere/at/all.sql", dir+"/models/b.sql"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(dir+"/models", dir+"/models/again"); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Load(context.Background(), Options{Dir: dir, Env: env()})
+	if err == nil || err.Error() != "models/b.sql: reading the file: no such file or directory" {
+		t.Errorf("error %v", err)
+	}
+}
+
+func FuzzFrontMatter(f *testing.F) {
+	for _, s := range []string{"/** a: b **/x", "/* {mode: table} */", "-- {a: 1\n-- }", "/***/", "/**/", "--", "/* {", "\n\n-- {materialized: view}\nselect"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, src string) {
+		fm, body, line, _ := splitFrontMatter(src, "m.sql")
+		if !strings.HasSuffix(src, body) || line != 1+strings.Count(src[:len(src)-len(body)], "\n") {
+			t.Fatalf("body %q on line %d of %q", body, line, src)
+		}
+		if fm == nil && body != src {
+			t.Fatalf("%q lost its head", src)
+		}
+	})
+}
+
+func FuzzScan(f *testing.F) {
+	for _, s := range []string{"select 'a''b' from \"x__dvtcat\".\"s\".\"t\"", "/* /* */", "$a$ $b$ $a$", "e'\\'' \"", "-- x", "\xff\"", "a.b.c", "with x as (select 1)"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, src string) {
+		s := scanner{src: src}
+		last := -1
+		for tok := s.next(); tok.kind != tokEnd; tok = s.next() {
+			if tok.start <= last || s.at <= tok.start || s.at > len(src) {
+				t.Fatalf("token at %d after %d, now %d of %d", tok.start, last, s.at, len(src))
+			}
+			last = tok.start
+		}
+		if out := withCTEs(src, []cte{{"c", "select 1", ""}}); len(out) <= len(src) {
+			t.Fatalf("%q became %q", src, out)
+		}
+	})
+}
+
+func FuzzCriterion(f *testing.F) {
+	for _, s := range []string{"+a+", "2+a+3", "@x", "tag:y", "+", "a,b", "99999999999999999999+a"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		c, err := parseCriterion(s)
+		if err == nil && (c.value == "" || c.method == "") {
+			t.Fatalf("%q: %+v", s, c)
+		}
+	})
 }

@@ -164,7 +164,7 @@ func (l *loader) macros() error {
 		for _, t := range q.testPaths {
 			paths = append(paths, t+"/generic")
 		}
-		for _, f := range walk(q, paths, ".sql") {
+		for _, f := range l.walk(q, paths, ".sql") {
 			files = append(files, &macroFile{p: q, f: f})
 		}
 	}
@@ -222,16 +222,16 @@ func (l *loader) files() error {
 	}
 	var jobs []job
 	for _, q := range l.p.packages {
-		for _, f := range walk(q, q.modelPaths, ".sql") {
+		for _, f := range l.walk(q, q.modelPaths, ".sql") {
 			jobs = append(jobs, job{q, f, TypeModel})
 		}
-		for _, f := range walk(q, q.snapshotPaths, ".sql") {
+		for _, f := range l.walk(q, q.snapshotPaths, ".sql") {
 			jobs = append(jobs, job{q, f, TypeSnapshot})
 		}
-		for _, f := range walk(q, q.seedPaths, ".csv") {
+		for _, f := range l.walk(q, q.seedPaths, ".csv") {
 			jobs = append(jobs, job{q, f, TypeSeed})
 		}
-		for _, f := range walk(q, q.testPaths, ".sql") {
+		for _, f := range l.walk(q, q.testPaths, ".sql") {
 			if !isGenericTest(q, f) {
 				jobs = append(jobs, job{q, f, TypeTest})
 			}

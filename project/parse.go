@@ -4,6 +4,7 @@ import (
 	"context"
 	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/dvt-dev/dvt/jinja"
 	"github.com/dvt-dev/dvt/jinja/dbt"
@@ -24,8 +25,12 @@ func (l *loader) readModel(p *pkg, f found, kind string) (*parsed, error) {
 	if err != nil {
 		return nil, err
 	}
+	src, err := sqlText(b, rel)
+	if err != nil {
+		return nil, err
+	}
 	n := &Node{
-		Name: stem(f.rel), Package: p.name, ResourceType: kind, Path: rel, AbsPath: f.abs, RawCode: string(b),
+		Name: stem(f.rel), Package: p.name, ResourceType: kind, Path: rel, AbsPath: f.abs, RawCode: src,
 		BodyLine: 1, FQN: fqn(p, f.sub, stem(f.rel)), owner: p,
 	}
 	n.UniqueID = kind + "." + p.name + "." + n.Name
@@ -37,6 +42,20 @@ func (l *loader) readModel(p *pkg, f found, kind string) (*parsed, error) {
 		}
 	}
 	return out, l.parseBody(out)
+}
+
+// sqlText is a file's text without a byte order mark, which no engine reads.
+func sqlText(b []byte, file string) (string, error) {
+	s := strings.TrimPrefix(string(b), "\ufeff")
+	if utf8.ValidString(s) {
+		return s, nil
+	}
+	for i, line := range strings.Split(s, "\n") {
+		if !utf8.ValidString(line) {
+			return "", (pos{file, i + 1, 1}).errorf("the line is not UTF-8 text")
+		}
+	}
+	return "", &Error{File: file, Msg: "the file is not UTF-8 text"}
 }
 
 // frontMatter takes the front matter off the body.
@@ -198,7 +217,7 @@ func (l *loader) host(n *Node) *dbt.Host { return l.p.baseHost(l.ctx, n) }
 
 func (p *Project) baseHost(ctx context.Context, n *Node) *dbt.Host {
 	return &dbt.Host{
-		Ctx: ctx, Now: p.opts.StartedAt, Started: p.opts.StartedAt, RunID: p.opts.InvocationID, File: n.Path,
+		Ctx: ctx, Now: p.opts.StartedAt, Started: p.opts.StartedAt, RunID: p.opts.InvocationID,
 		Dialects: []string{"duckdb"},
 		Var:      func(name string) (jinja.Value, bool) { return p.variable(name, n.Package) },
 		Env:      func(name string) (string, bool, error) { return lookupEnv(p.env, name, false) },
@@ -230,7 +249,10 @@ func (l *loader) readSnapshots(p *pkg, f found) ([]*parsed, error) {
 	if err != nil {
 		return nil, err
 	}
-	src := string(b)
+	src, err := sqlText(b, rel)
+	if err != nil {
+		return nil, err
+	}
 	// A tag inside a comment does not count; blanks keep every offset.
 	plain := jinjaComment.ReplaceAllStringFunc(src, func(s string) string { return strings.Repeat(" ", len(s)) })
 	var out []*parsed

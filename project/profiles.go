@@ -17,7 +17,6 @@ type profile struct {
 	target  string // the profile's default
 	outputs map[string]*output
 	order   []string
-	threads int
 }
 
 // output is one output. Its keys are rendered one by one, so that a missing variable

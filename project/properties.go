@@ -45,7 +45,7 @@ func (l *loader) properties() error {
 		for _, list := range [][]string{q.modelPaths, q.seedPaths, q.snapshotPaths, q.testPaths, q.macroPaths} {
 			paths = append(paths, list...)
 		}
-		for _, f := range walk(q, paths, ".yml", ".yaml") {
+		for _, f := range l.walk(q, paths, ".yml", ".yaml") {
 			files = append(files, &file{p: q, f: f})
 		}
 	}

@@ -143,9 +143,10 @@ func (p *Project) Inline(text string) (*Node, error) {
 }
 
 func (r *renderer) text(n *Node, text string) (string, error) {
-	t, err := r.p.registry.Env.Parse(text, n.Path, 1)
+	file := "hook of " + n.Path
+	t, err := r.p.registry.Env.Parse(text, file, 1)
 	if err != nil {
-		return "", fromJinja(err, pos{file: n.Path})
+		return "", fromJinja(err, pos{file: file})
 	}
 	return r.run(n, t)
 }

@@ -88,11 +88,7 @@ func TestContext(t *testing.T) {
 }
 
 func TestIncrementalRender(t *testing.T) {
-	p, err := contextProject(t, "{{ is_incremental() }} {{ incremental_where_cond('o.at') }} {{ incremental_value() }} {{ should_full_refresh() }}")
-	if err == nil || !strings.Contains(err.Error(), mixedStyles) {
-		t.Fatalf("mixing: %v", err)
-	}
-	p, err = contextProject(t, "{{ incremental_where_cond('o.at') }} {{ incremental_where_cond() }} {{ incremental_value() }} {{ should_full_refresh() }}")
+	p, err := contextProject(t, "{{ incremental_where_cond('o.at') }} {{ incremental_where_cond() }} {{ incremental_value() }} {{ should_full_refresh() }}")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package project
 
 import (
+	"errors"
 	"sync"
 	"time"
 
@@ -93,8 +94,8 @@ func (r *yamlRenderer) text(d doc, n *yaml.Node) (string, error) {
 // placeAt is fromJinja for templates inside YAML, where the template's own line says
 // nothing: the place is the value's.
 func placeAt(err error, at pos) error {
-	e, ok := translate(err, at, false).(*Error)
-	if !ok {
+	var e *Error
+	if !errors.As(translate(err, at, false), &e) {
 		return err
 	}
 	c := *e

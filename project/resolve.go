@@ -50,11 +50,7 @@ func (l *loader) resolve() error {
 
 // ids are the unique ids of all nodes, sorted.
 func (p *Project) ids() []string {
-	out := make([]string, 0, len(p.Nodes))
-	for id := range p.Nodes {
-		out = append(out, id)
-	}
-	return sorted(out)
+	return sortedKeys(p.Nodes)
 }
 
 func (l *loader) resolveNode(n *Node) error {
@@ -188,16 +184,7 @@ func (p *Project) ref(n *Node, r Ref) (*Node, error) {
 			all = append(all, name)
 		}
 	}
-	return nil, fmt.Errorf("%s not found%s", label, mean(r.Name, all))
-}
-
-// mean is the did-you-mean of unknown refs and sources.
-func mean(name string, all []string) string {
-	s := didYouMean(name, sorted(all))
-	if s == "" {
-		return ""
-	}
-	return s
+	return nil, fmt.Errorf("%s not found%s", label, didYouMean(r.Name, all))
 }
 
 // source finds what a source() of n names.
@@ -217,7 +204,7 @@ func (p *Project) source(n *Node, source, table string) (*Source, error) {
 	for k := range p.lookup.sources {
 		all = append(all, k[0]+"."+k[1])
 	}
-	return nil, fmt.Errorf("source('%s', '%s') not found%s", source, table, mean(source+"."+table, all))
+	return nil, fmt.Errorf("source('%s', '%s') not found%s", source, table, didYouMean(source+"."+table, all))
 }
 
 // locate gives a node its connection and relation. The alias and schema macros are

@@ -80,3 +80,11 @@ func sorted(s []string) []string {
 	sort.Strings(s)
 	return s
 }
+
+func sortedKeys[T any](m map[string]T) []string {
+	out := make([]string, 0, len(m))
+	for k := range m {
+		out = append(out, k)
+	}
+	return sorted(out)
+}

@@ -116,12 +116,7 @@ func (p *Project) flags() *jinja.Dict {
 // modelVar is Jinja's model: the node as the manifest shows it.
 func modelVar(n *Node) jinja.Value {
 	config := jinja.NewDict()
-	keys := make([]string, 0, len(n.config))
-	for k := range n.config {
-		keys = append(keys, k)
-	}
-	sort.Strings(keys)
-	for _, k := range keys {
+	for _, k := range sortedKeys(n.config) {
 		_ = config.Set(k, n.config[k].v)
 	}
 	_ = config.Set("materialized", n.Config.Materialized)

@@ -1,6 +1,8 @@
 package project
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sort"
@@ -17,19 +19,22 @@ type found struct {
 // walk lists the files below the package's paths whose name ends in one of exts, in a
 // stable order. Links to folders are followed, as dbt does, but no folder is entered
 // twice. Hidden files and folders are left out: editors keep unfinished copies there.
-func walk(p *pkg, paths []string, exts ...string) []found {
+// A path that does not exist has no files; anything else that cannot be read is
+// reported, for a model that is overlooked is a table that goes stale.
+func (l *loader) walk(p *pkg, paths []string, exts ...string) []found {
 	var out []found
 	seen := map[string]bool{}
 	have := map[string]bool{}
 	var down func(abs, rel, sub string)
 	down = func(abs, rel, sub string) {
 		real, err := filepath.EvalSymlinks(abs)
-		if err != nil || seen[real] {
+		if errors.Is(err, fs.ErrNotExist) || seen[real] {
 			return
 		}
 		seen[real] = true
 		list, err := os.ReadDir(abs)
 		if err != nil {
+			l.add(&Error{File: p.file(rel), Msg: "reading the folder: " + reason(err), Cause: err})
 			return
 		}
 		for _, e := range list {
@@ -39,6 +44,8 @@ func walk(p *pkg, paths []string, exts ...string) []found {
 			a, r, s := filepath.Join(abs, e.Name()), rel+"/"+e.Name(), strings.TrimPrefix(sub+"/"+e.Name(), "/")
 			info, err := os.Stat(a)
 			switch {
+			case err != nil && hasExt(e.Name(), exts):
+				l.add(&Error{File: p.file(r), Msg: "reading the file: " + reason(err), Cause: err})
 			case err != nil:
 			case info.IsDir():
 				down(a, r, s)

@@ -15,7 +15,6 @@ type Host struct {
 	Now     time.Time
 	Started time.Time // of the run
 	RunID   string    // invocation_id
-	File    string
 
 	Spelling *Spelling
 	// Dialects are the engine names that dispatch tries, the most special first; the
