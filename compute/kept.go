@@ -115,3 +115,6 @@ func LostValue(kept, column, from, to string) string {
 	return "SELECT CAST(" + c + " AS VARCHAR) AS value FROM " + kept + " WHERE " + c + " IS NOT NULL AND TRY_CAST(TRY_CAST(" + c + " AS " + to +
 		") AS " + from + ") IS DISTINCT FROM " + c + " LIMIT 1"
 }
+
+// SameName says that DuckDB takes two identifiers for one.
+func SameName(a, b string) bool { return strings.EqualFold(a, b) }
