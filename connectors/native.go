@@ -1,0 +1,63 @@
+package connectors
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// Builder is a target that builds views and tables from SELECTs in the engine's own
+// SQL, whose rows never leave it. Without it the connection takes federated models only.
+type Builder interface {
+	// SQLName is how such SQL names rel. Inside a view the name must hold for other
+	// clients of the engine too.
+	SQLName(rel Relation) string
+	// FoldName is what the engine makes of a name that is written without quotes.
+	FoldName(name string) string
+	// CreateView makes sql the view rel so that a reader sees the old relation or the
+	// new one: a view or table of that name is replaced, views that depend on it
+	// survive, or it is an error that names them and nothing has changed.
+	CreateView(ctx context.Context, rel Relation, sql string) error
+	// StageSelect is Stager.Stage, the rows of sql, and Staging.Seal in one;
+	// s.Columns is not looked at. The caller must call Discard on the staging, also
+	// when the error is set, unless it is nil.
+	StageSelect(ctx context.Context, s StageSelect) (Staging, Selected, error)
+	// ResultColumns describes what sql returns, Native and Engine included, without
+	// running it.
+	ResultColumns(ctx context.Context, sql string) ([]Column, error)
+}
+
+// StageSelect is what Builder.StageSelect stages.
+type StageSelect struct {
+	StageSpec
+	SQL string
+	// Unique are columns whose values together must not repeat, compared by bytes,
+	// NULL being equal to NULL: else a *RepeatedKeyError. Empty: nothing is checked.
+	Unique []string
+}
+
+// Selected is what a StageSelect gave.
+type Selected struct {
+	Rows int64
+	// Columns are the staged columns with the engine's own types. A type that dvt
+	// cannot carry is no error here: its Kind is Invalid.
+	Columns []Column
+}
+
+// RepeatedKeyError says that a key stands in several rows of a delta.
+type RepeatedKeyError struct {
+	Key    []string
+	Values []string // "NULL" for NULL
+}
+
+func (e *RepeatedKeyError) Error() string {
+	parts := make([]string, len(e.Key))
+	for i, k := range e.Key {
+		parts[i] = k + " = " + Shorten(e.Values[i])
+	}
+	return fmt.Sprintf("the same unique_key stands in several rows of the result: %s; the target is unchanged", strings.Join(parts, ", "))
+}
+
+// TrimSelect is a SELECT that can be part of another statement: without closing
+// semicolons, and ending in a line break, which closes a comment at its end.
+func TrimSelect(sql string) string { return strings.TrimRight(sql, "; \t\r\n") + "\n" }
