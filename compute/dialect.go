@@ -16,14 +16,13 @@ func quote(ident string) string { return `"` + strings.ReplaceAll(ident, `"`, `"
 // settings are given when the instance is opened.
 func settings(memory int64, threads int, spill, maxSpill string) map[string]string {
 	s := map[string]string{
-		"memory_limit":                  strconv.FormatInt(memory>>10, 10) + "KiB",
-		"threads":                       strconv.Itoa(threads),
-		"temp_directory":                spill,
-		"preserve_insertion_order":      "false", // ORDER BY is kept all the same
-		"autoinstall_known_extensions":  "false",
-		"autoload_known_extensions":     "false",
-		"allow_community_extensions":    "false",
-		"storage_compatibility_version": "latest",
+		"memory_limit":                 strconv.FormatInt(memory>>10, 10) + "KiB",
+		"threads":                      strconv.Itoa(threads),
+		"temp_directory":               spill,
+		"preserve_insertion_order":     "false", // ORDER BY is kept all the same
+		"autoinstall_known_extensions": "false",
+		"autoload_known_extensions":    "false",
+		"allow_community_extensions":   "false",
 	}
 	if maxSpill != "" {
 		s["max_temp_directory_size"] = maxSpill

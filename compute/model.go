@@ -134,6 +134,13 @@ func (m *Model) Query(ctx context.Context, sql string, ordered bool, emit func(a
 	return errors.Join(m.unmark(err), session.Close())
 }
 
+// Fill runs the model's SQL straight into a staging relation that the engine reaches
+// itself and returns the rows.
+func (m *Model) Fill(ctx context.Context, to connectors.Filler, sql string) (int64, error) {
+	rows, err := to.Fill(ctx, marked(sql, m.suffix))
+	return rows, m.unmark(err)
+}
+
 // Close drops everything that was staged.
 func (m *Model) Close() error {
 	m.mu.Lock()

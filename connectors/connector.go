@@ -140,6 +140,15 @@ type Staging interface {
 	Discard(ctx context.Context) error
 }
 
+// Filler is a Staging that the compute engine can fill itself. Without it rows go through
+// Write.
+type Filler interface {
+	// Fill puts the rows of a SELECT of the compute engine (Env.Engine) into the
+	// staging relation, in place of all calls of Write, and returns how many. Its
+	// columns are StageSpec.Columns. Seal follows as usual.
+	Fill(ctx context.Context, sql string) (rows int64, err error)
+}
+
 // Swapper replaces a relation by a staged one so that a reader sees the old or the
 // new content as a whole. Without it the connection is refused as an f_table target.
 type Swapper interface {
