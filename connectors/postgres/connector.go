@@ -23,6 +23,9 @@ import (
 // every few rows.
 const readBuffer = 128 << 10
 
+// oldestServer is the first version whose catalogs have all that is read of them.
+const oldestServer = 12
+
 // conn is one output of the profile. Sessions are opened when first needed.
 type conn struct {
 	name     string
@@ -94,6 +97,11 @@ func poolConfig(s *settings, application string) (*pgxpool.Config, error) {
 	}
 	set := sessionSQL(s.session, false)
 	cfg.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
+		version := c.PgConn().ParameterStatus("server_version")
+		var major int
+		if _, err := fmt.Sscanf(version, "%d", &major); err == nil && major < oldestServer {
+			return fmt.Errorf("PostgreSQL %s, needed is %d: %w", version, oldestServer, connectors.ErrTooOld)
+		}
 		_, err := c.PgConn().Exec(ctx, set).ReadAll()
 		return err
 	}

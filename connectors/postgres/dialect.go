@@ -14,7 +14,10 @@ type dialect struct {
 	schema string // where relations without a schema live
 }
 
-var _ connectors.Dialect = dialect{}
+var (
+	_ connectors.Dialect  = dialect{}
+	_ connectors.Extremes = dialect{}
+)
 
 // quoteIdent quotes one identifier. A NUL, which no name in PostgreSQL can have, would
 // end the statement early: it becomes a character that matches no name.
@@ -115,6 +118,40 @@ func (d dialect) OrderKey(t *connectors.Table, k connectors.OrderKey) (string, b
 		nulls = " NULLS LAST"
 	}
 	return q + dir + nulls, true
+}
+
+// Extreme implements connectors.Extremes for the types that have max and min here and
+// order as DuckDB does. Text goes by bytes: by a collation max of 'a', 'B' is 'B'.
+func (d dialect) Extreme(t *connectors.Table, col int, greatest bool) (string, bool) {
+	c := &t.Columns[col]
+	value := quoteIdent(c.Name)
+	switch classOf(c) {
+	case classInt, classDecimal, classDouble, classFloat, classDate, classTimestamp, classTimestampTZ, classTime:
+	case classText, classAsText:
+		if c.Attrs[attrEncoding] != "" {
+			return "", false
+		}
+		value = byteText(c)
+	default:
+		return "", false
+	}
+	if greatest {
+		return "max(" + value + ")", true
+	}
+	return "min(" + value + ")", true
+}
+
+// SelectExtremes implements connectors.Extremes.
+func (d dialect) SelectExtremes(e connectors.Extract, exprs []string) string {
+	parts := make([]string, len(exprs))
+	for i, x := range exprs {
+		parts[i] = x + " AS " + quoteIdent(e.Table.Columns[e.Columns[i]].Name)
+	}
+	sql := "SELECT " + strings.Join(parts, ", ") + " FROM " + d.Relation(e.Table.Relation)
+	if e.Where != "" {
+		sql += " WHERE " + e.Where
+	}
+	return sql
 }
 
 // sessionSQL sets what every session needs; with local, for the current transaction

@@ -79,6 +79,25 @@ func indexNames(o connectors.TargetOptions) []string {
 
 func commentSQL(on, text string) string { return "COMMENT ON " + on + " IS " + quoteText(text) }
 
+// partOf and columnOf name what a comment is on.
+func partOf(what, name, relation string) string {
+	return what + " " + quoteIdent(name) + " ON " + relation
+}
+
+func columnOf(relation, column string) string { return "COLUMN " + relation + "." + quoteIdent(column) }
+
+func ownerSQL(what, name, owner string) string {
+	return "ALTER " + what + " " + name + " OWNER TO " + quoteIdent(owner)
+}
+
+func optionsSQL(table, options string) string {
+	return "ALTER TABLE " + table + " SET (" + options + ")"
+}
+
+func viewDefaultSQL(view, column, def string) string {
+	return "ALTER VIEW " + view + " ALTER COLUMN " + quoteIdent(column) + " SET DEFAULT " + def
+}
+
 func alterTriggerSQL(table, name, state string) string {
 	return "ALTER TABLE " + table + " " + state + " TRIGGER " + quoteIdent(name)
 }

@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 }
 
 // testOutput is the profile output of the test server.
-func testOutput(t *testing.T) connectors.Output {
+func testOutput(t testing.TB) connectors.Output {
 	t.Helper()
 	get := func(name string) string {
 		v, ok := os.LookupEnv("DVT_TEST_PG_" + name)
@@ -46,12 +46,12 @@ func testOutput(t *testing.T) connectors.Output {
 // db is a connection under test, a schema of its own and a plain session beside it.
 type db struct {
 	*conn
-	t      *testing.T
+	t      testing.TB
 	schema string
 	plain  *pgx.Conn
 }
 
-func open(t *testing.T, keys map[string]any) *db {
+func open(t testing.TB, keys map[string]any) *db {
 	t.Helper()
 	out := testOutput(t)
 	schema := fmt.Sprintf("t%d_%d", os.Getpid(), rand.Uint32())
@@ -72,6 +72,7 @@ func open(t *testing.T, keys map[string]any) *db {
 	}
 	d.exec("CREATE SCHEMA " + schema)
 	d.exec("SET search_path = " + schema + ", public")
+	d.exec("SET synchronous_commit = off") // the server may die, the tests need not survive it
 	t.Cleanup(func() {
 		if err := d.Close(); err != nil {
 			t.Error(err)

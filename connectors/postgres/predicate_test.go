@@ -276,6 +276,7 @@ func fuzzTable(t *testing.T, d *db, f fuzzer, rows int) (*connectors.Table, *sql
 	}
 	d.exec("CREATE TABLE t (" + strings.Join(defs, ", ") + ")")
 	d.exec("SET client_min_messages = error")
+	var tuples []string
 	for i := range rows {
 		vals := []string{strconv.Itoa(i)}
 		for _, c := range cols {
@@ -286,8 +287,9 @@ func fuzzTable(t *testing.T, d *db, f fuzzer, rows int) (*connectors.Table, *sql
 			decl, _, _ := strings.Cut(c.decl, " COLLATE")
 			vals = append(vals, quoteText(c.value())+"::"+decl)
 		}
-		d.exec("INSERT INTO t VALUES (" + strings.Join(vals, ", ") + ")")
+		tuples = append(tuples, "("+strings.Join(vals, ", ")+")")
 	}
+	d.exec("INSERT INTO t VALUES " + strings.Join(tuples, ", "))
 	tab := d.describe("t")
 	q := d.query(tab)
 	tab.Columns = q.Columns
@@ -310,6 +312,7 @@ func fuzzTable(t *testing.T, d *db, f fuzzer, rows int) (*connectors.Table, *sql
 	run("CREATE TABLE t (" + strings.Join(defs, ", ") + ")")
 	recs := d.read(q)
 	defer release(recs)
+	tuples = nil
 	for _, r := range recs {
 		for row := range int(r.NumRows()) {
 			var vals []string
@@ -330,9 +333,10 @@ func fuzzTable(t *testing.T, d *db, f fuzzer, rows int) (*connectors.Table, *sql
 				}
 				vals = append(vals, "'"+strings.ReplaceAll(string(b), "'", "''")+"'")
 			}
-			run("INSERT INTO t VALUES (" + strings.Join(vals, ", ") + ")")
+			tuples = append(tuples, "("+strings.Join(vals, ", ")+")")
 		}
 	}
+	run("INSERT INTO t VALUES " + strings.Join(tuples, ", "))
 	return tab, duck
 }
 
@@ -500,5 +504,54 @@ func TestOrderKeys(t *testing.T) {
 	}
 	if ordered < 60 {
 		t.Errorf("%d keys only", ordered)
+	}
+}
+
+// TestExtremes: max and min answered by the server are those of DuckDB.
+func TestExtremes(t *testing.T) {
+	f := fuzzer{rand.New(rand.NewPCG(5, 6))}
+	d := open(t, map[string]any{"search_path": "public"})
+	tab, duck := fuzzTable(t, d, f, 100)
+	answered := 0
+	for col := 1; col < len(tab.Columns); col++ {
+		for _, greatest := range []bool{true, false} {
+			for _, where := range []string{"", "id < 0", "id < 30"} {
+				expr, ok := d.dialect.Extreme(tab, col, greatest)
+				if !ok {
+					continue
+				}
+				answered++
+				c := tab.Columns[col]
+				sql := d.dialect.SelectExtremes(connectors.Extract{Table: tab, Columns: []int{col}, Where: where, Limit: -1}, []string{expr})
+				recs := d.read(connectors.Query{SQL: sql, Columns: []connectors.Column{c}})
+				if len(recs) != 1 || recs[0].NumRows() != 1 {
+					t.Fatalf("%s: not one row", sql)
+				}
+				fn := map[bool]string{true: "max", false: "min"}[greatest]
+				same := fmt.Sprintf("%s(%s) IS NOT DISTINCT FROM ", fn, quoteIdent(c.Name))
+				if recs[0].Column(0).IsNull(0) {
+					same += "NULL"
+				} else if ts, ok := recs[0].Column(0).(*array.Timestamp); ok && ts.Value(0) != math.MaxInt64 && ts.Value(0) != -math.MaxInt64 {
+					same += fmt.Sprintf("make_timestamp(%d)::%s", ts.Value(0), c.Type)
+				} else {
+					b, err := textEncoder(c.Type, false, false)(recs[0].Column(0))(nil, 0)
+					if err != nil {
+						t.Fatal(err)
+					}
+					same += "'" + strings.ReplaceAll(string(b), "'", "''") + "'::" + c.Type.String()
+				}
+				release(recs)
+				if where == "" {
+					where = "true"
+				}
+				var ok2 bool
+				if err := duck.QueryRow("SELECT " + same + " FROM t WHERE " + where).Scan(&ok2); err != nil || !ok2 {
+					t.Errorf("%s: DuckDB says no to %s: %v", sql, same, err)
+				}
+			}
+		}
+	}
+	if answered < 100 {
+		t.Errorf("%d answers only", answered)
 	}
 }

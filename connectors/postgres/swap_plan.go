@@ -207,7 +207,7 @@ func (b *swapBuilder) constraints() {
 		b.plan.prepare = append(b.plan.prepare, b.addConstraintSQL(b.Relation(b.st.rel), name, k.def))
 		b.renames = append(b.renames, b.renameConstraintSQL(b.st.target, name, k.name))
 		if k.comment != "" {
-			b.renames = append(b.renames, commentSQL("CONSTRAINT "+quoteIdent(k.name)+" ON "+b.Relation(b.st.target), k.comment))
+			b.renames = append(b.renames, commentSQL(partOf("CONSTRAINT", k.name, b.Relation(b.st.target)), k.comment))
 		}
 	}
 }
@@ -260,7 +260,7 @@ func (b *swapBuilder) late() {
 		if k.kind == "f" && b.unchanged(k) {
 			b.add(b.addConstraintSQL(target, k.name, k.def), "making the foreign key "+k.name+" again")
 			if k.comment != "" {
-				b.plan.swap = append(b.plan.swap, commentSQL("CONSTRAINT "+quoteIdent(k.name)+" ON "+target, k.comment))
+				b.plan.swap = append(b.plan.swap, commentSQL(partOf("CONSTRAINT", k.name, target), k.comment))
 			}
 		}
 	}
@@ -277,7 +277,7 @@ func (b *swapBuilder) triggers(on string, o *object) {
 			b.plan.swap = append(b.plan.swap, alterTriggerSQL(on, t.name, state))
 		}
 		if t.comment != "" {
-			b.plan.swap = append(b.plan.swap, commentSQL("TRIGGER "+quoteIdent(t.name)+" ON "+on, t.comment))
+			b.plan.swap = append(b.plan.swap, commentSQL(partOf("TRIGGER", t.name, on), t.comment))
 		}
 	}
 }
@@ -286,17 +286,17 @@ func (b *swapBuilder) triggers(on string, o *object) {
 func (b *swapBuilder) attributes(name, what string, o *object) []string {
 	var sql []string
 	if o.owner != b.fresh.owner || what == "VIEW" {
-		sql = append(sql, "ALTER "+what+" "+name+" OWNER TO "+quoteIdent(o.owner))
+		sql = append(sql, ownerSQL(what, name, o.owner))
 	}
 	if o.options != "" && o.kind == "r" {
-		sql = append(sql, "ALTER TABLE "+name+" SET ("+o.options+")")
+		sql = append(sql, optionsSQL(name, o.options))
 	}
 	if o.comment != "" {
 		sql = append(sql, commentSQL(what+" "+name, o.comment))
 	}
 	for _, c := range o.columns {
 		if c.comment != "" && (what == "VIEW" || b.plan.keeps[c.name]) {
-			sql = append(sql, commentSQL("COLUMN "+name+"."+quoteIdent(c.name), c.comment))
+			sql = append(sql, commentSQL(columnOf(name, c.name), c.comment))
 		}
 	}
 	return sql
@@ -307,7 +307,7 @@ func (b *swapBuilder) view(v *object) {
 	b.add(createViewSQL(v), "making the dependent view "+v.name+" again")
 	for _, c := range v.columns {
 		if c.def != "" {
-			b.plan.swap = append(b.plan.swap, "ALTER VIEW "+v.name+" ALTER COLUMN "+quoteIdent(c.name)+" SET DEFAULT "+c.def)
+			b.plan.swap = append(b.plan.swap, viewDefaultSQL(v.name, c.name, c.def))
 		}
 	}
 	for _, sql := range v.statements {
@@ -331,7 +331,7 @@ func (b *swapBuilder) addForeign() {
 		b.plan.after = append(b.plan.after, sql)
 		b.plan.about[sql] = "making the foreign key " + k.name + " of " + k.on + " again"
 		if k.comment != "" {
-			b.plan.after = append(b.plan.after, commentSQL("CONSTRAINT "+quoteIdent(k.name)+" ON "+k.on, k.comment))
+			b.plan.after = append(b.plan.after, commentSQL(partOf("CONSTRAINT", k.name, k.on), k.comment))
 		}
 	}
 }

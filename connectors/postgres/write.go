@@ -188,8 +188,8 @@ func (st *staging) Seal(ctx context.Context) (int64, error) {
 	return st.count, err
 }
 
-// Discard implements connectors.Staging. It ends the session: that rolls back whatever
-// state the transaction is in.
+// Discard implements connectors.Staging. Its own context does not matter: the
+// transaction must end even if that of the load has been cancelled.
 func (st *staging) Discard(context.Context) error {
 	st.drop()
 	return nil
@@ -202,7 +202,11 @@ func (st *staging) drop() {
 	if st.copy != nil {
 		st.copy.abort()
 	}
-	closeNow(st.conn())
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if st.c.exec(ctx, st.conn(), "ROLLBACK") != nil {
+		closeNow(st.conn()) // the server rolls back when the session ends
+	}
 	st.session.Release()
 	st.session = nil
 }
