@@ -126,8 +126,8 @@ func (l *loader) configureNode(out *parsed) error {
 	n.Config = d.decode()
 	n.Tags = n.Config.Tags
 	if n.patch != nil {
-		n.Columns = readColumns(n.patch.d, n.patch.n)
-		if t := text(get(n.patch.n, "description")); t != "" {
+		n.Columns = l.readColumns(n.Package, n.patch.n)
+		if t := l.describe(n.Package, get(n.patch.n, "description")); t != "" {
 			n.Description = t
 		}
 	}

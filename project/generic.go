@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"regexp"
-	"sort"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -109,10 +108,10 @@ func (l *loader) arguments(t genericTest) (name, custom, description string, arg
 			body = t.n
 		}
 	}
-	put := func(n *yaml.Node, skip string) error {
+	put := func(n *yaml.Node) error {
 		for _, e := range entries(n) {
 			switch {
-			case e.key == skip || e.key == "test_name":
+			case n == t.n && (e.key == name || e.key == "test_name"): // the test itself
 			case e.key == "name":
 				custom = text(e.val)
 			case e.key == "description":
@@ -145,7 +144,7 @@ func (l *loader) arguments(t genericTest) (name, custom, description string, arg
 		}
 		return nil
 	}
-	err = put(body, name)
+	err = put(body)
 	return name, custom, description, args, cfg, err
 }
 
@@ -256,40 +255,6 @@ func (l *loader) testNames(pkg, ns string) []string {
 		}
 	}
 	return out
-}
-
-var notWord = regexp.MustCompile(`[^0-9A-Za-z_]+`)
-
-// testName is dbt's name for a test: what it is, what it tests, and its arguments in
-// the order of their names; the alias is cut so that every engine takes it.
-func testName(test string, t genericTest, args *jinja.Dict) (full, alias string) {
-	var keys []string
-	args.Each(func(k, _ jinja.Value) { keys = append(keys, jinja.Str(k)) })
-	sort.Strings(keys)
-	var parts []string
-	for _, k := range keys {
-		v, _ := args.GetStr(k)
-		for _, e := range list(v) {
-			if d, ok := e.(*jinja.Dict); ok {
-				d.Each(func(_, x jinja.Value) { parts = append(parts, jinja.Str(x)) })
-				continue
-			}
-			parts = append(parts, jinja.Str(e))
-		}
-	}
-	for i, s := range parts {
-		parts[i] = notWord.ReplaceAllString(s, "_")
-	}
-	head := strings.ReplaceAll(test, ".", "_") + "_" + t.target
-	if t.source {
-		head = "source_" + head
-	}
-	full = head + "_" + strings.Join(parts, "__")
-	if len(full) < 64 {
-		return full, full
-	}
-	sum := md5.Sum([]byte(full))
-	return full, head[:min(30, len(head))] + "_" + hex.EncodeToString(sum[:])
 }
 
 var looksLikeCall = regexp.MustCompile(`^\s*(env_var|ref|var|source|doc)\s*\(.+\)\s*$`)

@@ -455,3 +455,33 @@ func FuzzCriterion(f *testing.F) {
 		}
 	})
 }
+
+func TestDocsBlocks(t *testing.T) {
+	p := load(t, map[string]string{
+		"models/m.sql":  "select 1",
+		"models/x.md":   "# title\n{% docs one %}\nThe *one*.\n{% enddocs %}\n{% docs two %}Two{% enddocs %}",
+		"models/s.yml":  "models:\n  - name: m\n    description: \"{{ doc('one') }} and {{ doc('shop', 'two') }}, {{ doc('three') }}\"\n    columns: [{name: a, description: '{{ doc(\"two\") }}'}]\n",
+		"packages.yml":  "packages: [{package: a/b, version: 1.0.0}, {local: x}]",
+		"models/e.yaml": "",
+	})
+	n := p.Nodes["model.shop.m"]
+	if n.Description != "The *one*. and Two, {{ doc('three') }}" || n.Columns[0].Description != "Two" {
+		t.Errorf("%q, %q", n.Description, n.Columns[0].Description)
+	}
+	if want := []string{"packages.yml lists 2 packages but dbt_packages holds 0: install them with 'dbt deps'"}; !cmp.Equal(p.Warnings, want) {
+		t.Errorf("warnings %q", p.Warnings)
+	}
+}
+
+func TestExpressionTest(t *testing.T) {
+	p := load(t, map[string]string{"models/m.sql": "select 1 as a",
+		"models/s.yml": "models: [{name: m, tests: [{expression: {expression: a + b > 0}}], columns: [{name: a, tests: [{expression: {expression: '> 0'}}]}]}]"})
+	nodes, _, _ := p.Select(nil, nil, TypeTest)
+	var got []string
+	for _, n := range nodes {
+		got = append(got, strings.Join(strings.Fields(Display(compile(t, p, n.UniqueID, run).SQL)), " "))
+	}
+	if want := []string{`select * from "pg"."analytics"."m" where not (a + b > 0)`, `select * from "pg"."analytics"."m" where not (a > 0)`}; !cmp.Equal(sorted(got), want) {
+		t.Errorf("%q", got)
+	}
+}

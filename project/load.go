@@ -24,6 +24,7 @@ type loader struct {
 	faults
 	parsed  []*parsed
 	patches patches
+	docs    docs
 }
 
 // Load reads and checks a whole project. Its errors are *Error, several of them

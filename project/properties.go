@@ -33,6 +33,8 @@ type sourcePatch struct {
 
 // properties reads all .yml files of models, seeds, snapshots and tests.
 func (l *loader) properties() error {
+	l.readDocs()
+	l.installed()
 	l.patches.nodes = map[[3]string]*patch{}
 	type file struct {
 		p *pkg
@@ -128,14 +130,14 @@ func (p *patch) layer(r *yamlRenderer) (layer, error) {
 }
 
 // readColumns reads a list of columns.
-func readColumns(d doc, n *yaml.Node) []ColumnSpec {
+func (l *loader) readColumns(pkg string, n *yaml.Node) []ColumnSpec {
 	var out []ColumnSpec
 	for _, c := range items(get(n, "columns")) {
 		name := text(get(c, "name"))
 		if name == "" {
 			continue
 		}
-		s := ColumnSpec{Name: name, DataType: text(get(c, "data_type")), Description: text(get(c, "description")), Meta: map[string]any{}}
+		s := ColumnSpec{Name: name, DataType: text(get(c, "data_type")), Description: l.describe(pkg, get(c, "description")), Meta: map[string]any{}}
 		if q, ok := boolean(get(c, "quote")); ok {
 			s.Quote = &q
 		}

@@ -136,9 +136,7 @@ func (p *Project) Inline(text string) (*Node, error) {
 	if err := l.parseBody(out); err != nil {
 		return nil, err
 	}
-	if err := l.resolveNode(n); err != nil {
-		return nil, err
-	}
+	l.depend(n)
 	return n, l.faults.err()
 }
 

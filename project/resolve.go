@@ -44,7 +44,21 @@ func (l *loader) resolve() error {
 		return err
 	}
 	nodes := p.ids()
-	l.each(len(nodes), func(i int) error { return l.resolveNode(p.Nodes[nodes[i]]) })
+	l.each(len(nodes), func(i int) error {
+		if n := p.Nodes[nodes[i]]; n.ResourceType != TypeTest {
+			return l.locate(n)
+		}
+		return nil
+	})
+	// Only then: a test lies where the node that it tests does.
+	l.each(len(nodes), func(i int) error {
+		n := p.Nodes[nodes[i]]
+		l.depend(n)
+		if n.Test != nil {
+			l.placeTest(n)
+		}
+		return nil
+	})
 	return nil
 }
 
@@ -53,7 +67,8 @@ func (p *Project) ids() []string {
 	return sortedKeys(p.Nodes)
 }
 
-func (l *loader) resolveNode(n *Node) error {
+// depend turns what a node names into what it depends on.
+func (l *loader) depend(n *Node) {
 	deps := map[string]bool{}
 	for _, r := range n.Refs {
 		to, err := l.p.ref(n, r)
@@ -82,11 +97,6 @@ func (l *loader) resolveNode(n *Node) error {
 		n.DependsOn = append(n.DependsOn, id)
 	}
 	sort.Strings(n.DependsOn)
-	if n.ResourceType == TypeTest && n.Test != nil {
-		l.placeTest(n)
-		return nil
-	}
-	return l.locate(n)
 }
 
 // optional reports whether a ref stands only in a branch that parsing did not enter:
