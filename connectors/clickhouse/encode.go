@@ -34,8 +34,8 @@ func fault(arr arrow.Array, i int, reason string) error {
 	return &valueFault{arr.ValueStr(i), reason}
 }
 
-// newEncoder makes the encoder that writes values of typ as type t.
-func newEncoder(t *chType, typ connectors.Type) (*encoder, error) {
+// newEncoder makes the encoder that writes values of typ as type t for a server.
+func newEncoder(t *chType, typ connectors.Type, f *facts) (*encoder, error) {
 	e := &encoder{t: t}
 	in := t
 	if t.name == "LowCardinality" {
@@ -49,15 +49,15 @@ func newEncoder(t *chType, typ connectors.Type) (*encoder, error) {
 	var err error
 	switch {
 	case in.name == "Array" && typ.Kind == connectors.List:
-		err = e.kid(in.args[0], *typ.Elem)
+		err = e.kid(in.args[0], *typ.Elem, f)
 	case in.name == "Array" && typ.Kind == connectors.Map && in.args[0].name == "Tuple" && len(in.args[0].args) == 2:
-		err = e.both(in.args[0].args, typ.Fields)
+		err = e.both(in.args[0].args, typ.Fields, f)
 	case in.name == "Map" && typ.Kind == connectors.Map:
-		err = e.both(in.args, typ.Fields)
+		err = e.both(in.args, typ.Fields, f)
 	case in.name == "Tuple" && typ.Kind == connectors.Struct && len(in.args) == len(typ.Fields):
-		err = e.both(in.args, typ.Fields)
+		err = e.both(in.args, typ.Fields, f)
 	default:
-		if e.leaf = newLeafWriter(in, typ); e.leaf == nil {
+		if e.leaf = newLeafWriter(in, typ, f); e.leaf == nil {
 			err = fmt.Errorf("%s cannot be stored as %s", typ, t.text)
 		}
 	}
@@ -68,15 +68,15 @@ func newEncoder(t *chType, typ connectors.Type) (*encoder, error) {
 	return e, err
 }
 
-func (e *encoder) kid(t *chType, typ connectors.Type) error {
-	k, err := newEncoder(t, typ)
+func (e *encoder) kid(t *chType, typ connectors.Type, f *facts) error {
+	k, err := newEncoder(t, typ, f)
 	e.kids = append(e.kids, k)
 	return err
 }
 
-func (e *encoder) both(ts []*chType, fields []connectors.Field) error {
+func (e *encoder) both(ts []*chType, fields []connectors.Field, f *facts) error {
 	for i, t := range ts {
-		if err := e.kid(t, fields[i].Type); err != nil {
+		if err := e.kid(t, fields[i].Type, f); err != nil {
 			return err
 		}
 	}

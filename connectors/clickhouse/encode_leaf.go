@@ -42,7 +42,7 @@ func (w *leafWriter) add(dst []byte, arr arrow.Array, from, to int) ([]byte, err
 }
 
 // newLeafWriter is nil where values of typ are not written as t.
-func newLeafWriter(t *chType, typ connectors.Type) *leafWriter {
+func newLeafWriter(t *chType, typ connectors.Type, f *facts) *leafWriter {
 	w := &leafWriter{zero: make([]byte, max(t.width(), 1))}
 	switch {
 	case t.name == "String":
@@ -69,9 +69,9 @@ func newLeafWriter(t *chType, typ connectors.Type) *leafWriter {
 	case t.name == "Decimal":
 		w.one = decimalWriter(t, typ)
 	case t.name == "Date" || t.name == "Date32":
-		w.one = dateWriter(t, typ)
+		w.one = dateWriter(t, typ, f)
 	case t.name == "DateTime" || t.name == "DateTime64":
-		w.one = timeWriter(t, typ)
+		w.one = timeWriter(t, typ, f)
 	default:
 		w.one, w.bulk = integerWriter(t, typ)
 	}

@@ -20,6 +20,8 @@ const (
 	// Old servers keep days and seconds beyond 2105 but show them as 1970.
 	lastOldDay    = 49672
 	lastOldSecond = lastOldDay*daySeconds + daySeconds - 1
+	maxDay        = 1<<16 - 1 // what Date and DateTime can hold
+	maxSecond     = 1<<32 - 1
 	// What Date32 and DateTime64 show right.
 	firstDay = -25567 // 1900-01-01
 	lastDay  = 120529 // 2299-12-31
@@ -54,13 +56,16 @@ func yearText(t time.Time, layout string) string {
 	return fmt.Sprintf("%04d", y) + t.Format(layout)
 }
 
-func dateWriter(t *chType, typ connectors.Type) oneFunc {
+func dateWriter(t *chType, typ connectors.Type, f *facts) oneFunc {
 	if typ.Kind != connectors.Date {
 		return nil
 	}
 	lo, hi := int64(firstDay), int64(lastDay)
 	if t.name == "Date" {
-		lo, hi = 0, lastOldDay
+		lo, hi = 0, maxDay
+		if f.old() {
+			hi = lastOldDay
+		}
 	}
 	reason := fmt.Sprintf("%s holds %s to %s; column_types can make it String", t.name, dateText(lo), dateText(hi))
 	return func(dst []byte, arr arrow.Array, i int) ([]byte, error) {
@@ -77,7 +82,7 @@ func dateWriter(t *chType, typ connectors.Type) oneFunc {
 
 // timeWriter writes time stamps as DateTime or DateTime64. Both count from 1970 in UTC,
 // so instants stay instants and naive time stamps keep their digits.
-func timeWriter(t *chType, typ connectors.Type) oneFunc {
+func timeWriter(t *chType, typ connectors.Type, f *facts) oneFunc {
 	from := 6
 	switch typ.Kind {
 	case connectors.Timestamp, connectors.TimestampTZ:
@@ -91,7 +96,10 @@ func timeWriter(t *chType, typ connectors.Type) oneFunc {
 	unit := int64(math.Pow10(to))
 	lo, hi := int64(firstDay)*daySeconds, int64(lastDay)*daySeconds+daySeconds-1
 	if t.name == "DateTime" {
-		lo, hi = 0, lastOldSecond
+		lo, hi = 0, maxSecond
+		if f.old() {
+			hi = lastOldSecond
+		}
 	}
 	advice := "; column_types can make it String (ISO text) or Int64 (microseconds)"
 	return func(dst []byte, arr arrow.Array, i int) ([]byte, error) {

@@ -60,7 +60,7 @@ func TestStatementErrors(t *testing.T) {
 		ctx := context.Background()
 		err := f.Exec(ctx, "SELEC 1")
 		var se *connectors.StatementError
-		if !errors.As(err, &se) || se.Position != 0 || se.SQL != "SELEC 1" {
+		if !errors.As(err, &se) || se.Position < 0 || se.SQL != "SELEC 1" {
 			t.Errorf("%#v", err)
 		}
 		err = f.Exec(ctx, "SELECT no_such_function(1)")

@@ -32,6 +32,9 @@ func (f *facts) atLeast(major, minor int) bool {
 	return f.info.major > major || f.info.major == major && f.info.minor >= minor
 }
 
+// old servers are those before 20.1: no DateTime64, and times up to 2105.
+func (f *facts) old() bool { return !f.atLeast(20, 1) }
+
 // learn asks a server for its facts.
 func learn(ctx context.Context, s session) (*facts, error) {
 	f := &facts{info: s.server(), types: map[string]bool{}, settings: map[string]string{}, columns: map[string]bool{}}

@@ -107,7 +107,7 @@ func (d *dialect) Leaf(p *connectors.Pred, t *connectors.Table) connectors.Answe
 func (d *dialect) old() bool {
 	d.conn.mu.Lock()
 	defer d.conn.mu.Unlock()
-	return d.conn.known == nil || !d.conn.known.atLeast(20, 1)
+	return d.conn.known == nil || d.conn.known.old()
 }
 
 func (l *leaf) null(col *connectors.Column) connectors.Answer {
@@ -268,12 +268,12 @@ func (l *leaf) span(c class) (lo, hi *big.Int, known bool) {
 		return new(big.Int).Neg(hi), hi, true
 	case classDate:
 		if l.t.name == "Date" {
-			return new(big.Int), big.NewInt(1<<16 - 1), true
+			return new(big.Int), big.NewInt(maxDay), true
 		}
 		return big.NewInt(firstDay), big.NewInt(lastDay), false
 	}
 	if l.t.name == "DateTime" {
-		return new(big.Int), big.NewInt(1<<32 - 1), true
+		return new(big.Int), big.NewInt(maxSecond), true
 	}
 	unit := pow10(l.t.prec)
 	lo = new(big.Int).Mul(big.NewInt(firstDay*daySeconds), unit)

@@ -92,7 +92,7 @@ func (st *staging) learnTypes(ctx context.Context) error {
 		if d.t, err = parseType(types[d.name]); err != nil {
 			return &connectors.TypeError{Column: d.name, Native: types[d.name], Reason: err.Error()}
 		}
-		e, err := newEncoder(d.t, d.typ)
+		e, err := newEncoder(d.t, d.typ, st.facts)
 		if err != nil {
 			return &connectors.TypeError{Column: d.name, Native: d.typ.String(), Reason: err.Error()}
 		}

@@ -106,6 +106,10 @@ func TestWriteTypes(t *testing.T) {
 				t.Errorf("column %d is called %q", i, tab.Columns[i].Name)
 			}
 		}
+		caps, err := f.capabilities(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
 		readBack := func(i int) (got []string) {
 			e := connectors.Extract{Table: f.describe("t"), Columns: []int{i}, OrderBy: []string{"`id`"}, Limit: -1}
 			q := connectors.Query{SQL: f.Dialect().Select(e), Columns: []connectors.Column{e.Table.Columns[i]}}
@@ -121,17 +125,22 @@ func TestWriteTypes(t *testing.T) {
 			}
 			switch c.Name {
 			case "b":
-				want = []string{"1", "(null)", "0"}
+				if caps.old() {
+					want = []string{"1", "(null)", "0"}
+				}
 			case "ts":
 				want = []string{"1970-01-01T00:00:00Z", "(null)", "2105-12-31T23:59:59Z"}
 			case "ls": // an old server has no names inside arrays
+				if caps.elementNames() {
+					break
+				}
 				want[0] = strings.NewReplacer(`"a"`, `"1"`, `"b c"`, `"2"`).Replace(want[0])
 			}
 			if !reflect.DeepEqual(got, want) {
 				t.Errorf("%s %s as %s: got %q, want %q", c.Name, c.Type, f.describe("t").Columns[i].Native, got, want)
 			}
 		}
-		shown := f.post("SELECT toString(i8), toString(u64), toString(h), toString(d38), toString(day), toString(tz), toString(ts) FROM " + f.db + ".t WHERE id = 3")
+		shown := f.post("SELECT toString(i8), toString(u64), toString(h), toString(d38), toString(day), toString(toDateTime(tz)), toString(toDateTime(ts)) FROM " + f.db + ".t WHERE id = 3")
 		if want := "127\t0\t0\t0.0000000001\t2105-12-31\t2024-03-10 02:30:00\t2105-12-31 23:59:59\n"; shown != want {
 			t.Errorf("the server shows %q, want %q", shown, want)
 		}
@@ -165,7 +174,7 @@ func TestWriteRefuses(t *testing.T) {
 			{"infinity", connectors.T(connectors.TimestampTZ), "DateTime('UTC')", stamp(math.MaxInt64), "infinity"},
 			{"-infinity as µs", connectors.T(connectors.TimestampTZ), "Int64", stamp(-math.MaxInt64), "-infinity"},
 			{"date before 1970", connectors.T(connectors.Date), "Date", date(-1), "1969-12-31"},
-			{"date after 2105", connectors.T(connectors.Date), "Date", date(49673), "2106-01-01"},
+			{"date after 2105", connectors.T(connectors.Date), "Date", date(65537), "2149-06-08"},
 			{"date 65536 wraps", connectors.T(connectors.Date), "Date", date(65536), "2149-06-07"},
 			{"date infinity", connectors.T(connectors.Date), "Date", date(math.MaxInt32), "infinity"},
 			{"year 1", connectors.T(connectors.Date), "Date", date(-719162), "0001-01-01"},
