@@ -179,7 +179,7 @@ func (l *loader) render(out *parsed) error {
 			break
 		}
 	}
-	sp := relationSpelling("duckdb", nil)
+	sp := relationSpelling(computeDialect, nil)
 	h := l.host(n)
 	h.Spelling = sp
 	h.Ref = func(pkg, name string, version jinja.Value) (jinja.Value, error) {
@@ -218,7 +218,7 @@ func (l *loader) host(n *Node) *dbt.Host { return l.p.baseHost(l.ctx, n) }
 func (p *Project) baseHost(ctx context.Context, n *Node) *dbt.Host {
 	return &dbt.Host{
 		Ctx: ctx, Now: p.opts.StartedAt, Started: p.opts.StartedAt, RunID: p.opts.InvocationID,
-		Dialects: []string{"duckdb"},
+		Dialects: []string{computeDialect},
 		Var:      func(name string) (jinja.Value, bool) { return p.variable(name, n.Package) },
 		Env:      func(name string) (string, bool, error) { return lookupEnv(p.env, name, false) },
 		Target:   p.targetVar(p.TargetName, nil),

@@ -26,7 +26,7 @@ type Render struct {
 	Describe func(ctx context.Context, r RelationUse) (cols []*dbt.Column, exists bool, err error)
 	Now      time.Time
 	// Dialect is the engine whose SQL is rendered: "duckdb" for federated models,
-	// else the output's type. "" is "duckdb".
+	// else the output's type. "" is computeDialect.
 	Dialect string
 	// Quote writes a relation in the SQL of the node's own connection; nil is DuckDB's
 	// way with RelationMarker on the catalog. database and schema may be "".
@@ -64,7 +64,7 @@ type cte struct{ name, sql, id string }
 
 func (p *Project) newRenderer(ctx context.Context, n *Node, rc Render) *renderer {
 	if rc.Dialect == "" {
-		rc.Dialect = "duckdb"
+		rc.Dialect = computeDialect
 	}
 	if rc.Now.IsZero() {
 		rc.Now = p.opts.StartedAt

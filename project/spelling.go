@@ -13,6 +13,9 @@ import (
 // the planner's Marker, which this package must not import.
 const RelationMarker = "__dvtcat"
 
+// computeDialect is the language of federated models, as macros dispatch on it.
+const computeDialect = "duckdb"
+
 // Display is compiled SQL as users see it: without the marker.
 func Display(sql string) string { return strings.ReplaceAll(sql, RelationMarker, "") }
 
