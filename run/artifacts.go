@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/dvt-dev/dvt/project"
 )
 
 // runResults is target/run_results.json in dbt's published shape (version 6), each
@@ -33,7 +35,7 @@ type resultEntry struct {
 	Elapsed   float64        `json:"execution_time"`
 	Adapter   map[string]any `json:"adapter_response"`
 	Message   *string        `json:"message"`
-	Failures  *int           `json:"failures"`
+	Failures  *int64         `json:"failures"`
 	UniqueID  string         `json:"unique_id"`
 	Compiled  *bool          `json:"compiled"`
 	Code      *string        `json:"compiled_code"`
@@ -147,13 +149,14 @@ func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.0000
 func (r *Result) entry() resultEntry {
 	e := resultEntry{
 		Status: r.Status, Timing: []timingEntry{}, Thread: r.Thread, Elapsed: r.Elapsed.Seconds(),
-		Adapter: map[string]any{}, UniqueID: r.Node.UniqueID,
+		Adapter: map[string]any{}, UniqueID: r.Node.UniqueID, Failures: r.Failures,
 	}
 	if r.Message != "" {
 		e.Message = &r.Message
 	}
-	relation := relationName(r.Node)
-	e.Relation = &relation
+	if relation := relationName(r.Node); r.Node.ResourceType != project.TypeTest || r.Node.Test.Store {
+		e.Relation = &relation
+	}
 	done := r.Compiled != ""
 	e.Compiled = &done
 	if done {
@@ -167,7 +170,11 @@ func (r *Result) entry() resultEntry {
 		{"compile", stamp(r.Start), stamp(planned)},
 		{"execute", stamp(planned), stamp(r.Start.Add(r.Elapsed))},
 	}
-	if r.Status == Success {
+	switch {
+	case r.Response != "":
+		code := strings.TrimRight(r.Response, "0123456789 ")
+		e.Adapter = map[string]any{"_message": r.Response, "code": code, "rows_affected": r.RowsOut}
+	case r.Status == Success:
 		e.Adapter = map[string]any{"_message": fmt.Sprintf("INSERT %d", r.RowsOut), "code": "INSERT", "rows_affected": r.RowsOut}
 	}
 	if r.Plan != nil {

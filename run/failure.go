@@ -14,6 +14,7 @@ import (
 // Failure is a model's error as its user reads it: which model, where it was to land,
 // the engine's own message, the file, and the statement that was sent.
 type Failure struct {
+	Kind                   string // Model, Seed, Test, Snapshot
 	Model, Target, Adapter string
 	File                   string
 	Line, Column           int    // 0: not known
@@ -22,7 +23,7 @@ type Failure struct {
 }
 
 func (f *Failure) Error() string {
-	s := fmt.Sprintf("Model '%s' (target: %s, adapter: %s): %v", f.Model, f.Target, f.Adapter, f.Err)
+	s := fmt.Sprintf("%s '%s' (target: %s, adapter: %s): %v", f.Kind, f.Model, f.Target, f.Adapter, f.Err)
 	where := f.File
 	if f.Line > 0 {
 		where = fmt.Sprintf("%s:%d:%d", f.File, f.Line, f.Column)
@@ -41,7 +42,7 @@ func (f *Failure) Unwrap() error { return f.Err }
 func (r *Runner) Failure(n *project.Node, err error) error { return r.explainError(n, err) }
 
 func (r *Runner) explainError(n *project.Node, err error) error {
-	f := &Failure{Model: n.Name, Target: n.Connection, Adapter: r.Project.Outputs[n.Connection].Type, File: n.Path, Err: err}
+	f := &Failure{Kind: strings.ToUpper(n.ResourceType[:1]) + n.ResourceType[1:], Model: n.Name, Target: n.Connection, Adapter: r.Project.Outputs[n.Connection].Type, File: n.Path, Err: err}
 	var pe *planner.Error
 	var je *project.Error
 	var se *connectors.StatementError

@@ -17,7 +17,13 @@ const (
 	Success Status = "success"
 	Error   Status = "error"
 	Skipped Status = "skipped"
+	Pass    Status = "pass" // of tests and source freshness, as the two below
+	Warned  Status = "warn"
+	Fail    Status = "fail"
 )
+
+// stops says that what is downstream cannot run.
+func (s Status) stops() bool { return s == Error || s == Fail || s == Skipped }
 
 // Result is how one node ended.
 type Result struct {
@@ -34,6 +40,9 @@ type Result struct {
 	Loaded   load.Result
 	RowsOut  int64
 	Timings  Timings
+	// Response is what an engine did by itself: "CREATE VIEW", "SELECT 12".
+	Response string
+	Failures *int64 // of tests
 	// PeakMemory is the process's peak resident memory up to the node's end and
 	// Spilled what the compute engine had written to its temporary files, in bytes.
 	PeakMemory, Spilled int64
@@ -71,13 +80,16 @@ type Summary struct{ Pass, Warn, Error, Skip int }
 // Total is the number of nodes.
 func (s Summary) Total() int { return s.Pass + s.Warn + s.Error + s.Skip }
 
+// Summarize counts what results came to.
 func Summarize(results []*Result) Summary {
 	var s Summary
 	for _, r := range results {
 		switch r.Status {
-		case Success:
+		case Success, Pass:
 			s.Pass++
-		case Error:
+		case Warned:
+			s.Warn++
+		case Error, Fail:
 			s.Error++
 		case Skipped:
 			s.Skip++

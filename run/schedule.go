@@ -17,6 +17,12 @@ var errFailFast = errors.New("stopped by --fail-fast")
 // each after all of its selected ancestors. A failure skips what is downstream of it.
 // Results come in the order in which nodes ended.
 func (r *Runner) Run(ctx context.Context, nodes []*project.Node, runNode func(context.Context, *project.Node, *Result)) []*Result {
+	return r.runAfter(ctx, nodes, nil, runNode)
+}
+
+// runAfter is Run where nodes also wait for those that after gives for them (by unique
+// ids).
+func (r *Runner) runAfter(ctx context.Context, nodes []*project.Node, after map[string][]string, runNode func(context.Context, *project.Node, *Result)) []*Result {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	s := &schedule{
@@ -27,7 +33,7 @@ func (r *Runner) Run(ctx context.Context, nodes []*project.Node, runNode func(co
 	for i := range r.Project.Threads {
 		s.free <- fmt.Sprintf("Thread-%d", i+1)
 	}
-	s.link(nodes)
+	s.link(nodes, after)
 	s.loop(ctx)
 	return s.results
 }
@@ -50,7 +56,7 @@ type schedule struct {
 
 // link finds for each node its nearest selected ancestors: a chain through nodes
 // that are not selected (an ephemeral model, say) still orders its ends.
-func (s *schedule) link(nodes []*project.Node) {
+func (s *schedule) link(nodes []*project.Node, after map[string][]string) {
 	selected := map[string]*project.Node{}
 	for _, n := range nodes {
 		selected[n.UniqueID] = n
@@ -73,6 +79,13 @@ func (s *schedule) link(nodes []*project.Node) {
 			}
 		}
 		visit(n.UniqueID)
+		for _, id := range after[n.UniqueID] {
+			if selected[id] != nil && !seen[id] {
+				seen[id] = true
+				s.waits[n.UniqueID]++
+				s.unlocks[id] = append(s.unlocks[id], n)
+			}
+		}
 		if s.waits[n.UniqueID] == 0 {
 			s.ready <- n
 		}
@@ -137,7 +150,7 @@ func (s *schedule) skip(n *project.Node, why string) {
 	defer s.mu.Unlock()
 	s.started++
 	res := &Result{Node: n, Status: Skipped, Start: time.Now().UTC(), Message: why}
-	text := fmt.Sprintf("%d of %d SKIP relation %s (%s)", s.started, s.total, relationName(n), why)
+	text := fmt.Sprintf("%d of %d SKIP %s (%s)", s.started, s.total, skippedNode(n), why)
 	s.runner.emit(Info, "node_skip", n, Skipped, nil, text)
 	s.end(res)
 }
@@ -145,17 +158,16 @@ func (s *schedule) skip(n *project.Node, why string) {
 func (s *schedule) finish(index int, res *Result) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	n := res.Node
-	if res.Status == Error {
-		text := fmt.Sprintf("%d of %d ERROR %s", index, s.total, describeNode(n))
-		s.runner.emit(Fault, "node_finish", n, Error, map[string]any{"execution_time": res.Elapsed.Seconds(), "message": res.Message}, statusLine(text, seconds(res.Elapsed)))
+	level, text, bracket := res.line()
+	text = fmt.Sprintf("%d of %d %s", index, s.total, text)
+	facts := map[string]any{"execution_time": res.Elapsed.Seconds(), "rows_in": res.RowsIn(), "rows_out": res.RowsOut}
+	if res.Status == Error || res.Status == Fail {
+		facts = map[string]any{"execution_time": res.Elapsed.Seconds(), "message": res.Message}
 		if s.runner.Options.FailFast {
 			s.cancel(errFailFast)
 		}
-	} else {
-		text := fmt.Sprintf("%d of %d OK %s", index, s.total, describeNode(n))
-		s.runner.emit(Info, "node_finish", n, Success, map[string]any{"execution_time": res.Elapsed.Seconds(), "rows_in": res.RowsIn(), "rows_out": res.RowsOut}, statusLine(text, res.facts()))
 	}
+	s.runner.emit(level, "node_finish", res.Node, res.Status, facts, statusLine(text, bracket))
 	s.end(res)
 }
 
@@ -163,7 +175,7 @@ func (s *schedule) finish(index int, res *Result) {
 func (s *schedule) end(res *Result) {
 	s.results = append(s.results, res)
 	for _, next := range s.unlocks[res.Node.UniqueID] {
-		if res.Status != Success && s.failed[next.UniqueID] == "" {
+		if res.Status.stops() && s.failed[next.UniqueID] == "" {
 			up := res.Node.Name
 			if through := s.failed[res.Node.UniqueID]; through != "" {
 				up = through
@@ -176,26 +188,9 @@ func (s *schedule) end(res *Result) {
 	}
 }
 
-// describeNode is "f_table model marts.orders_by_country".
-func describeNode(n *project.Node) string {
-	return n.Config.Materialized + " " + n.ResourceType + " " + relationName(n)
-}
-
 func relationName(n *project.Node) string {
 	if n.Schema == "" {
 		return n.Alias
 	}
 	return n.Schema + "." + n.Alias
-}
-
-// facts is the bracketed part of a node's last line.
-func (r *Result) facts() string {
-	if r.Plan == nil {
-		return seconds(r.Elapsed)
-	}
-	lane := "direct lane"
-	if r.Plan.Lane == "compute" {
-		lane = "compute lane"
-	}
-	return fmt.Sprintf("%s · %s in · %s out · %s", lane, plural(r.RowsIn(), "row"), plural(r.RowsOut, "row"), seconds(r.Elapsed))
 }
