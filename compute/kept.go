@@ -96,11 +96,14 @@ func Probe(sql, aggregate, column string) string {
 func Quote(ident string) string { return quote(ident) }
 
 // CastColumns gives the columns of a kept result under new names and, where to is set,
-// cast to that type.
+// cast to that type. A column without a name is NULL.
 func CastColumns(kept string, names []string, as []string, to []string) string {
 	exprs := make([]string, len(names))
 	for i, n := range names {
 		exprs[i] = quote(n)
+		if n == "" {
+			exprs[i] = "NULL"
+		}
 		if to[i] != "" {
 			exprs[i] = "CAST(" + exprs[i] + " AS " + to[i] + ")"
 		}

@@ -153,3 +153,7 @@ type FileKeeper interface {
 	ListFiles(ctx context.Context, prefix string) ([]string, error)
 	DeleteFile(ctx context.Context, path string) error
 }
+
+// Clocked is a target whose timestamps keep fewer digits of a second's fraction than
+// six. Without it they keep six.
+type Clocked interface{ TimestampDigits() int }

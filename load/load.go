@@ -12,9 +12,16 @@ import (
 	"github.com/dvt-dev/dvt/connectors"
 )
 
-// Rows produces the result: it calls emit for each batch, in order. A batch is valid
-// only until emit returns unless emit retains it.
-type Rows func(ctx context.Context, emit func(arrow.RecordBatch) error) error
+// Source is a result that is about to land.
+type Source interface {
+	// Rows calls emit for each batch, in order. A batch is valid only until emit
+	// returns unless emit retains it.
+	Rows(ctx context.Context, emit func(arrow.RecordBatch) error) error
+	// Fill puts the rows into a staging relation that the compute engine reaches
+	// itself, without batches, and returns how many; ok is false when the result does
+	// not come from the compute engine.
+	Fill(ctx context.Context, to connectors.Filler) (rows int64, ok bool, err error)
+}
 
 // Result is what a strategy changed on the target.
 type Result struct {
@@ -33,7 +40,7 @@ func (e *AbilityError) Error() string {
 
 // stage fills a staging relation with rows and checks the count: what the server
 // holds must be what was sent.
-func stage(ctx context.Context, target connectors.Stager, spec connectors.StageSpec, rows Rows) (connectors.Staging, int64, error) {
+func stage(ctx context.Context, target connectors.Stager, spec connectors.StageSpec, rows Source) (connectors.Staging, int64, error) {
 	st, err := target.Stage(ctx, spec)
 	if err != nil {
 		return nil, 0, fmt.Errorf("creating the staging table of %s: %w", spec.Target, err)
@@ -53,7 +60,12 @@ func stage(ctx context.Context, target connectors.Stager, spec connectors.StageS
 }
 
 // fill writes rows while the next batches are being computed: at most two wait.
-func fill(ctx context.Context, st connectors.Staging, rows Rows) (sent int64, err error) {
+func fill(ctx context.Context, st connectors.Staging, rows Source) (sent int64, err error) {
+	if f, can := st.(connectors.Filler); can {
+		if sent, ok, err := rows.Fill(ctx, f); ok || err != nil {
+			return sent, err
+		}
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	batches := make(chan arrow.RecordBatch, 2)
@@ -70,7 +82,7 @@ func fill(ctx context.Context, st connectors.Staging, rows Rows) (sent int64, er
 		}
 		written <- err
 	}()
-	err = rows(ctx, func(rec arrow.RecordBatch) error {
+	err = rows.Rows(ctx, func(rec arrow.RecordBatch) error {
 		rec.Retain()
 		select {
 		case batches <- rec:

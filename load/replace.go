@@ -24,7 +24,7 @@ func CanReplace(name string, c connectors.Conn) error {
 
 // Replace makes rows the whole content of spec.Target: staging, count check, swap.
 // The caller holds the target's lock. On error the old content is in place.
-func Replace(ctx context.Context, c connectors.Conn, spec connectors.StageSpec, rows Rows) (Result, error) {
+func Replace(ctx context.Context, c connectors.Conn, spec connectors.StageSpec, rows Source) (Result, error) {
 	st, sent, err := stage(ctx, c.(connectors.Stager), spec, rows)
 	if err != nil {
 		return Result{}, err

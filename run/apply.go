@@ -73,13 +73,9 @@ func (r *Runner) land(ctx context.Context, p *Prepared, target connectors.Conn, 
 	}
 	spec := connectors.StageSpec{RunID: r.RunID, Target: p.Target, Columns: fit.Columns, Options: targetOptions(p.Node, p.Plan)}
 	start := time.Now()
-	result, done, err := load.Apply(ctx, target, spec, d, func(ctx context.Context, emit func(arrow.RecordBatch) error) error {
-		return m.Query(ctx, sql, false, func(rec arrow.RecordBatch) error {
-			res.RowsOut += rec.NumRows()
-			return emit(rec)
-		})
-	})
-	res.Timings.Load += time.Since(start)
+	src := &computed{model: m, sql: sql, res: res}
+	result, done, err := load.Apply(ctx, target, spec, d, src)
+	res.Timings.Load += time.Since(start) - src.busy
 	res.Loaded.Inserted += result.Inserted
 	res.Loaded.Updated += result.Updated
 	res.Loaded.Deleted += result.Deleted
@@ -174,7 +170,7 @@ func (r *Runner) fitted(ctx context.Context, p *Prepared, m *compute.Model, from
 	if err != nil {
 		return load.Fit{}, "", err
 	}
-	for i := range cols {
+	for i := range min(len(cols), len(p.Plan.Columns)) {
 		if planned := p.Plan.Columns[i]; planned.Type.Equal(cols[i].Type) {
 			cols[i].Native, cols[i].Engine, cols[i].Attrs, cols[i].Type.Length = planned.Native, planned.Engine, planned.Attrs, planned.Type.Length
 		}

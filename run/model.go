@@ -54,6 +54,8 @@ func (r *Runner) model(ctx context.Context, n *project.Node, res *Result) error 
 		return r.rebuild(ctx, n, target, res)
 	case project.FIncremental:
 		return r.incremental(ctx, n, target, res)
+	case project.FSnapshot:
+		return r.snapshot(ctx, n, target, res)
 	}
 	return fmt.Errorf("materialized '%s' is not run by this version; use materialized='f_table'", n.Config.Materialized)
 }
@@ -154,17 +156,9 @@ func (r *Runner) federate(ctx context.Context, p *Prepared, target connectors.Co
 	}
 	spec := connectors.StageSpec{RunID: r.RunID, Target: p.Target, Columns: cols, Options: targetOptions(p.Node, plan)}
 	start = time.Now()
-	var handing time.Duration
-	res.Loaded, err = load.Replace(ctx, target, spec, func(ctx context.Context, emit func(arrow.RecordBatch) error) error {
-		defer func() { res.Timings.Compute = time.Since(start) - handing }()
-		return m.Query(ctx, plan.SQL, plan.Ordered, func(rec arrow.RecordBatch) error {
-			t := time.Now()
-			defer func() { handing += time.Since(t) }()
-			res.RowsOut += rec.NumRows()
-			return emit(rec)
-		})
-	})
-	res.Timings.Load = time.Since(start) - res.Timings.Compute
+	src := &computed{model: m, sql: plan.SQL, ordered: plan.Ordered, res: res}
+	res.Loaded, err = load.Replace(ctx, target, spec, src)
+	res.Timings.Load += time.Since(start) - src.busy
 	r.measure(res)
 	r.Conns.Forget(p.Node.Connection, p.Target)
 	return err
@@ -181,6 +175,35 @@ func (r *Runner) closeModel(m *compute.Model, name string) {
 	if err := m.Close(); err != nil {
 		r.Log.Warn("dropping what was staged", "model", name, "error", err)
 	}
+}
+
+// computed is the result of a query of the compute engine.
+type computed struct {
+	model   *compute.Model
+	sql     string
+	ordered bool
+	res     *Result
+	busy    time.Duration // computing, not waiting for the target
+}
+
+func (c *computed) Rows(ctx context.Context, emit func(arrow.RecordBatch) error) error {
+	start := time.Now()
+	var handing time.Duration
+	err := c.model.Query(ctx, c.sql, c.ordered, func(rec arrow.RecordBatch) error {
+		t := time.Now()
+		defer func() { handing += time.Since(t) }()
+		c.res.RowsOut += rec.NumRows()
+		return emit(rec)
+	})
+	c.busy = time.Since(start) - handing
+	c.res.Timings.Compute += c.busy
+	return err
+}
+
+func (c *computed) Fill(ctx context.Context, to connectors.Filler) (int64, bool, error) {
+	rows, err := c.model.Fill(ctx, to, c.sql)
+	c.res.RowsOut += rows
+	return rows, true, err
 }
 
 // resultColumns are the plan's columns with the types that the execution instance
