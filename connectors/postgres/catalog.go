@@ -106,6 +106,9 @@ func describeColumn(row []cell, encoding string) connectors.Column {
 	if info.kind == 'c' && info.elem == 0 {
 		col.Attrs[attrComposite] = "true"
 	}
+	if info.oid == oidBpchar && info.elem == 0 {
+		col.Attrs[attrPadded] = "true"
+	}
 	if row[11].s == "false" {
 		col.Attrs[attrDeterministic] = "false"
 	}

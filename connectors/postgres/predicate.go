@@ -62,14 +62,14 @@ func textClass(c *connectors.Column) class {
 	switch {
 	case c.Attrs[attrForm] == formText:
 		return classAsText
+	case c.Attrs[attrPadded] != "":
+		return classChar
 	case c.Attrs[attrDeterministic] == "false":
 		// "s" <> 'a' is false for 'A' under a collation that ignores case, and LIKE is
 		// an error there.
 		return classAsText
 	case strings.HasPrefix(c.Native, "character varying"), c.Native == "text":
 		return classText
-	case strings.HasPrefix(c.Native, "character"), c.Native == "bpchar":
-		return classChar
 	}
 	// A literal beside a name is cut to 63 bytes, so that "n" <> '<64 bytes>' drops the
 	// row that has the first 63. Domains and whatever else compare as their base does.

@@ -37,6 +37,9 @@ const (
 	formText = "text"
 	// attrComposite is set on composite types, whose IS NULL asks for the fields.
 	attrComposite = "composite"
+	// attrPadded is set on char(n) and domains over it, which compare without their
+	// padding but are read with it.
+	attrPadded = "padded"
 	// attrDeterministic is "false" when the collation calls unequal bytes equal.
 	attrDeterministic = "deterministic"
 	// attrProvider is the collation's provider: c, i, b or d.
