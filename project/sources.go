@@ -90,8 +90,9 @@ func (l *loader) readSource(sp sourcePatch, t *yaml.Node, name string) (*Source,
 		return s, nil
 	}
 	r := &scalars{d: sp.d, r: l.yaml}
-	s.Schema = r.text(get(sp.n, "schema"))
-	if s.Schema == "" && r.err == nil {
+	schema := get(sp.n, "schema")
+	s.Schema = r.text(schema)
+	if schema == nil {
 		s.Schema = name
 	}
 	s.Database = r.text(get(sp.n, "database"), get(sp.n, "catalog"))
