@@ -61,3 +61,8 @@ func (e *RepeatedKeyError) Error() string {
 // TrimSelect is a SELECT that can be part of another statement: without closing
 // semicolons, and ending in a line break, which closes a comment at its end.
 func TrimSelect(sql string) string { return strings.TrimRight(sql, "; \t\r\n") + "\n" }
+
+// EmptySelect is a SELECT without its rows, for --empty.
+func EmptySelect(sql string) string {
+	return "SELECT * FROM (\n" + TrimSelect(sql) + ") AS __dvt_empty WHERE 1 = 0"
+}

@@ -214,8 +214,8 @@ func (i *increment) finish(ctx context.Context, compiled *project.Compiled, sql 
 		return nil, err
 	}
 	p.Scalars, p.Mark = scalars, mark
-	if i.table == nil {
-		return p, nil
+	if err := contract(i.node, p.Plan.Columns); err != nil || i.table == nil {
+		return p, err
 	}
 	d := i.delta
 	p.Delta, p.Table, p.Strategy = &d, i.table, d.Strategy.String()

@@ -40,14 +40,14 @@ func (r *Runner) runModel(ctx context.Context, n *project.Node, res *Result) {
 	res.Message = r.Redact.String(res.Err.Error())
 }
 
-// model runs one federated model from plan to swap.
+// model runs one model from plan to swap.
 func (r *Runner) model(ctx context.Context, n *project.Node, res *Result) error {
-	if !n.Federated {
-		return fmt.Errorf("materialized '%s' over one connection is not run by this version; use materialized='f_table'", n.Config.Materialized)
-	}
 	target, err := r.Conns.Get(n.Connection)
 	if err != nil {
 		return err
+	}
+	if !n.Federated {
+		return r.native(ctx, n, target, res)
 	}
 	switch n.Config.Materialized {
 	case project.FTable:
@@ -109,11 +109,7 @@ func (r *Runner) lock(ctx context.Context, n *project.Node, target connectors.Co
 // hooks runs statements on the target's connection, in its dialect.
 func (r *Runner) hooks(ctx context.Context, n *project.Node, target connectors.Conn, hooks []string) error {
 	for _, hook := range hooks {
-		d := target.Dialect()
-		rc := r.render(n)
-		rc.Quote = func(_, schema, name string) string {
-			return d.Relation(connectors.Relation{Schema: schema, Name: name})
-		}
+		rc := r.nativeRender(n, target)
 		sql, err := r.Project.RenderHook(ctx, n, hook, rc)
 		if err != nil {
 			return fmt.Errorf("rendering hook %q: %w", connectors.Shorten(hook), err)
@@ -246,7 +242,7 @@ func targetOptions(n *project.Node, plan *planner.Plan) connectors.TargetOptions
 // render is the Jinja context of a node of this run.
 func (r *Runner) render(n *project.Node) project.Render {
 	return project.Render{
-		Execute: true, FullRefresh: r.Options.FullRefresh, Now: r.Now, RunQuery: r.runQuery,
+		Execute: true, FullRefresh: r.Options.FullRefresh, Now: r.Now, RunQuery: r.runQuery, Describe: r.describer(compute.Quote, false),
 		Log: func(level, msg string) { r.macroLog(n, level, msg) },
 	}
 }
@@ -266,7 +262,11 @@ func (r *Runner) macroLog(n *project.Node, level, msg string) {
 
 // Compile renders a model for its user to read.
 func (r *Runner) Compile(ctx context.Context, n *project.Node) (string, error) {
-	c, err := r.Project.Compile(ctx, n, r.render(n))
+	rc := r.render(n)
+	if target, err := r.Conns.Get(n.Connection); err == nil && !n.Federated && n.Config.Materialized != project.Ephemeral && n.ResourceType == project.TypeModel {
+		rc = r.nativeRender(n, target)
+	}
+	c, err := r.Project.Compile(ctx, n, rc)
 	if err != nil {
 		return "", err
 	}

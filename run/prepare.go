@@ -49,6 +49,9 @@ type planMode struct {
 
 // Explain renders and plans a model without requiring what it refers to to exist yet.
 func (r *Runner) Explain(ctx context.Context, n *project.Node) (*Prepared, error) {
+	if !n.Federated {
+		return r.explainNative(ctx, n)
+	}
 	if n.Config.Materialized == project.FIncremental {
 		all, err := r.prepareIncremental(ctx, n, planMode{})
 		if err != nil {
@@ -70,7 +73,11 @@ func (r *Runner) prepare(ctx context.Context, n *project.Node, mode planMode, pa
 	if err != nil {
 		return nil, err
 	}
-	return r.prepareSQL(ctx, n, compiled, compiled.SQL, mode, path)
+	p, err := r.prepareSQL(ctx, n, compiled, compiled.SQL, mode, path)
+	if err == nil {
+		err = contract(n, p.Plan.Columns)
+	}
+	return p, err
 }
 
 // prepareSQL plans SQL that stems from a node's compiled SQL.
