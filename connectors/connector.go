@@ -53,7 +53,8 @@ type Query struct {
 	SQL string // complete, built by the connection's dialect
 	// Columns are the columns that SQL returns, in order, with the logical types
 	// that the batches must have. A value that does not fit its type is an error
-	// (*ValueError), never changed.
+	// (*ValueError), never changed. Empty: SQL returns one constant column, and only
+	// the batches' numbers of rows count, whatever they hold.
 	Columns []Column
 }
 

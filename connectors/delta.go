@@ -157,3 +157,11 @@ type FileKeeper interface {
 // Clocked is a target whose timestamps keep fewer digits of a second's fraction than
 // six. Without it they keep six.
 type Clocked interface{ TimestampDigits() int }
+
+// OneWriter is a connection whose data cannot be written while it is read. Rows are
+// never streamed between two connections of one resource; they are staged first. Without
+// it reads and writes do not wait for each other.
+type OneWriter interface {
+	// Resource names what is shared: two connections of one resource give equal names.
+	Resource() string
+}

@@ -38,7 +38,8 @@ func NewLimits(n int) *Limits {
 	return &Limits{perConnection: max(n, 1), slots: map[string]chan struct{}{}}
 }
 
-func (l *Limits) acquire(ctx context.Context, connection string) (release func(), err error) {
+// Acquire takes one place of a connection.
+func (l *Limits) Acquire(ctx context.Context, connection string) (release func(), err error) {
 	l.mu.Lock()
 	slots := l.slots[connection]
 	if slots == nil {
@@ -165,7 +166,7 @@ func (j *job) one(ctx context.Context, i int, source reader) error {
 	if x.Pruned {
 		return staged.Close()
 	}
-	release, err := j.limits.acquire(ctx, j.connection)
+	release, err := j.limits.Acquire(ctx, j.connection)
 	if err != nil {
 		return err
 	}
@@ -174,7 +175,7 @@ func (j *job) one(ctx context.Context, i int, source reader) error {
 		if err := staged.Append(rec); err != nil {
 			return err
 		}
-		size := recordBytes(rec)
+		size := RecordBytes(rec)
 		j.stats[i].Rows += rec.NumRows()
 		j.stats[i].Bytes += size
 		j.progress.Rows.Add(rec.NumRows())
@@ -202,9 +203,9 @@ func (j *job) inline(ctx context.Context, i int, in connectors.Inliner) error {
 	return err
 }
 
-// recordBytes is the size of a batch's used buffers, in bytes. Buffers that builders
+// RecordBytes is the size of a batch's used buffers, in bytes. Buffers that builders
 // allocated beyond the last row do not count.
-func recordBytes(rec arrow.RecordBatch) int64 {
+func RecordBytes(rec arrow.RecordBatch) int64 {
 	var n int64
 	for _, c := range rec.Columns() {
 		n += dataBytes(c.Data())

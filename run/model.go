@@ -124,8 +124,12 @@ func (r *Runner) hooks(ctx context.Context, n *project.Node, target connectors.C
 	return nil
 }
 
-// federate is the compute lane: extracts, the model's SQL over them, load.
+// federate lands a full result: streamed from its source where the plan says so, else
+// by extracts, the model's SQL over them, and load.
 func (r *Runner) federate(ctx context.Context, p *Prepared, target connectors.Conn, res *Result) error {
+	if p.Plan.Streamed != nil {
+		return r.stream(ctx, p, target, res)
+	}
 	engine, err := r.Engine()
 	if err != nil {
 		return fmt.Errorf("starting the compute engine: %w", err)
@@ -166,6 +170,9 @@ func (r *Runner) measure(res *Result) {
 		res.PeakMemory, res.Spilled = stats.PeakMemory, stats.Spilled
 	}
 }
+
+// peakMemory is the process's peak resident memory in bytes.
+func peakMemory() int64 { return compute.PeakRSS() }
 
 func (r *Runner) closeModel(m *compute.Model, name string) {
 	if err := m.Close(); err != nil {

@@ -98,7 +98,7 @@ func (r *Runner) prepareSQL(ctx context.Context, n *project.Node, compiled *proj
 
 // input gathers what a plan of sql depends on: the relations that it names, described.
 func (r *Runner) input(ctx context.Context, n *project.Node, compiled *project.Compiled, sql string, mode planMode, path []string) (planner.Input, error) {
-	input := planner.Input{Model: n.Name, File: n.Path, SQL: sql, Target: n.Relation(), TargetConnection: n.Connection, Now: r.Now}
+	input := planner.Input{ForceCompute: n.Config.Lane == "compute" || r.Options.Empty, Model: n.Name, File: n.Path, SQL: sql, Target: n.Relation(), TargetConnection: n.Connection, Now: r.Now}
 	names, err := r.planner.Relations(ctx, sql)
 	if err != nil {
 		return input, err
@@ -120,8 +120,25 @@ func (r *Runner) input(ctx context.Context, n *project.Node, compiled *project.C
 			return input, err
 		}
 		input.Relations = append(input.Relations, rel)
+		input.ForceCompute = input.ForceCompute || r.sharesResource(rel.Connection, n.Connection)
 	}
 	return input, nil
+}
+
+// sharesResource says that rows cannot be streamed from one connection to the other.
+func (r *Runner) sharesResource(from, to string) bool {
+	resource := func(name string) string {
+		conn, err := r.Conns.Get(name)
+		if err != nil {
+			return ""
+		}
+		if one, ok := conn.(connectors.OneWriter); ok {
+			return one.Resource()
+		}
+		return ""
+	}
+	shared := resource(from)
+	return shared != "" && shared == resource(to)
 }
 
 // plan plans, probes the types that a catalog left open over the rows that would be
