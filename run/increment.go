@@ -209,7 +209,11 @@ func (i *increment) jinjaStyle(ctx context.Context) (*Prepared, error) {
 
 // finish plans the delta's SQL and fits its columns to the table.
 func (i *increment) finish(ctx context.Context, compiled *project.Compiled, sql string, scalars []Scalar, mark string) (*Prepared, error) {
-	p, err := i.runner.prepareSQL(ctx, i.node, compiled, sql, i.mode, nil)
+	mode := i.mode
+	if i.table != nil {
+		mode.compute = "a delta is checked as a whole before it is applied"
+	}
+	p, err := i.runner.prepareSQL(ctx, i.node, compiled, sql, mode, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -43,6 +43,9 @@ type planMode struct {
 	live bool
 	// offline asks no server at all.
 	offline bool
+	// compute says why the result has to pass through the compute engine, "" if it need
+	// not.
+	compute string
 	// wrap changes the compiled SQL before it is planned.
 	wrap func(string) string
 }
@@ -90,6 +93,9 @@ func (r *Runner) prepareSQL(ctx context.Context, n *project.Node, compiled *proj
 	if err == nil {
 		p.Plan, err = r.plan(ctx, input, mode)
 	}
+	if err == nil && mode.compute != "" && p.Plan.LaneReason == planner.ReasonAsked {
+		p.Plan.LaneReason = mode.compute
+	}
 	if err != nil {
 		return nil, r.located(n, err)
 	}
@@ -98,7 +104,7 @@ func (r *Runner) prepareSQL(ctx context.Context, n *project.Node, compiled *proj
 
 // input gathers what a plan of sql depends on: the relations that it names, described.
 func (r *Runner) input(ctx context.Context, n *project.Node, compiled *project.Compiled, sql string, mode planMode, path []string) (planner.Input, error) {
-	input := planner.Input{ForceCompute: n.Config.Lane == "compute" || r.Options.Empty, Model: n.Name, File: n.Path, SQL: sql, Target: n.Relation(), TargetConnection: n.Connection, Now: r.Now}
+	input := planner.Input{ForceCompute: n.Config.Lane == "compute" || r.Options.Empty || mode.compute != "", Model: n.Name, File: n.Path, SQL: sql, Target: n.Relation(), TargetConnection: n.Connection, Now: r.Now}
 	names, err := r.planner.Relations(ctx, sql)
 	if err != nil {
 		return input, err

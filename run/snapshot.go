@@ -107,7 +107,7 @@ func (r *Runner) prepareSnapshot(ctx context.Context, n *project.Node, target co
 			r.emit(Warn, "warning", n, "", nil, fmt.Sprintf("model '%s': --full-refresh: the history of %s is lost", n.Name, n.Relation()))
 		}
 	}
-	p, err := r.prepare(ctx, n, planMode{live: true}, nil)
+	p, err := r.prepare(ctx, n, planMode{live: true, compute: "the current state is compared with the history"}, nil)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -276,7 +276,7 @@ func columnTexts(cols, meta []connectors.Column) (names, as, to []string) {
 // open reads the open versions back from the target.
 func (s *snapshotRun) open(ctx context.Context) error {
 	own := s.runner.Project.Own(s.p.Node)
-	p, err := s.runner.prepareSQL(ctx, s.p.Node, own, s.h.OpenVersions(own.SQL), planMode{live: true}, nil)
+	p, err := s.runner.prepareSQL(ctx, s.p.Node, own, s.h.OpenVersions(own.SQL), planMode{live: true, compute: "the current state is compared with the history"}, nil)
 	if err != nil {
 		return fmt.Errorf("planning the read of open versions: %w", err)
 	}
