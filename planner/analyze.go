@@ -17,6 +17,9 @@ type scan struct {
 	preds []*expr // conjuncts that may be applied to the rows of the scan
 	limit int64   // rows that are enough, -1 = all
 	order []sortKey
+	skip  bool // the limit counts rows that an OFFSET leaves out
+	// extremes are all that is needed of the scan, if there are any.
+	extremes []extreme
 }
 
 type sortKey struct {
@@ -35,6 +38,8 @@ type analysis struct {
 	// from traces the result's columns in the plan before optimization, so that the
 	// types a target gets do not depend on what the optimizer could leave out today.
 	from []*origin
+	// links are the places where a join's keys may reduce what is read.
+	links []link
 	// whole is set when nothing was optimized: no predicate, limit or absence of a
 	// scan may be concluded.
 	whole bool
@@ -114,6 +119,5 @@ func (s *shadow) analyzeWith(ctx context.Context, q *query, rels []*Relation, ru
 	top, _ := plans[0].(obj)
 	w := walker{analysis: &analysis{whole: !optimize}, rels: rels, rules: rules, ctes: map[int][]*origin{}}
 	w.root = w.visit(top)
-	w.tree = w.text.String()
 	return w.analysis, nil
 }

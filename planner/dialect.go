@@ -26,6 +26,23 @@ func createView(r *Relation, id int) string {
 
 func dropView(r *Relation) string { return "DROP VIEW IF EXISTS " + viewName(r) }
 
+func boundsQuery(r *Relation, col int) string {
+	c := quote(r.Table.Columns[col].Name)
+	return "SELECT CAST(min(" + c + ") AS VARCHAR), CAST(max(" + c + ") AS VARCHAR) FROM " + viewName(r)
+}
+
+func keysQuery(r *Relation, col int) string {
+	c := quote(r.Table.Columns[col].Name)
+	return "SELECT DISTINCT CAST(" + c + " AS VARCHAR) FROM " + viewName(r) + " WHERE " + c + " IS NOT NULL LIMIT " + strconv.Itoa(MaxKeys+1)
+}
+
+func extremeName(highest bool) string {
+	if highest {
+		return "max"
+	}
+	return "min"
+}
+
 // ExecutionSettings are statements that the instance which runs plans needs to compute
 // what was planned, besides ClockMacros. DuckDB 1.5 pushes filters of a join's keys below
 // LIMIT and TOP_N when it has more than one thread, so that other rows fill the limit.
@@ -203,7 +220,7 @@ func (c constant) String() string {
 	case "TIMESTAMP":
 		return "TIMESTAMP " + literal(timestampText(c.num.Int64()))
 	case "TIMESTAMP WITH TIME ZONE":
-		return "TIMESTAMPTZ " + literal(timestampText(c.num.Int64())+"+00")
+		return "TIMESTAMPTZ " + literal(instantText(c.num.Int64()))
 	}
 	if c.num != nil {
 		return c.num.String()
@@ -257,6 +274,14 @@ func dateText(days int64) string {
 		return "-infinity"
 	}
 	return time.Unix(days*86400, 0).UTC().Format("2006-01-02")
+}
+
+func instantText(micros int64) string {
+	text := timestampText(micros)
+	if strings.HasSuffix(text, "infinity") {
+		return text
+	}
+	return text + "+00"
 }
 
 func timestampText(micros int64) string {

@@ -51,10 +51,20 @@ func extractOf(r *Relation, scans []*scan, whole bool, rules ruleSet) (Extract, 
 		return x, nil
 	}
 	e := connectors.Extract{Table: r.Table, Columns: x.Columns, Limit: -1}
-	if len(scans) > 0 && !whole && rules.on(rulePushdown) {
+	if !rules.on(rulePushdown) {
+		for _, sc := range scans {
+			for _, p := range sc.preds {
+				x.Kept = append(x.Kept, Conjunct{SQL: exprText(p), Reason: "rule pushdown is off"})
+			}
+		}
+	} else if len(scans) > 0 && !whole {
 		pushPredicates(&x, scans, rules)
 		if len(scans) == 1 {
+			if x.reduce(scans[0], rules) {
+				return x, nil
+			}
 			e.OrderBy, x.Limit = pushLimit(&x, scans[0], rules)
+			x.order, x.skip = e.OrderBy, scans[0].skip
 		}
 	}
 	e.Where, e.Limit = x.Where, x.Limit

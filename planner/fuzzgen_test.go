@@ -3,6 +3,7 @@ package planner
 import (
 	"fmt"
 	"math/rand"
+	"slices"
 	"strings"
 )
 
@@ -36,21 +37,22 @@ func (g *generator) constant(c string) string {
 	case "k":
 		return fmt.Sprint(g.r.Intn(9))
 	case "n":
-		return g.pick("-3", "-1", "0", "1", "2", "3", "4", "2.5", "-0.5", "1e0", "2.5e0", "'nan'::double", "'2'")
+		return g.pick("-3", "-1", "0", "1", "2", "3", "4", "2.5", "-0.5", "1e0", "2.5e0", "'nan'::double", "'2'", "2147483647", "3000000000")
 	case "u":
 		return g.pick("0", "1", "2", "18446744073709551615", "3.0")
 	case "s":
-		return g.pick("''", "'a'", "'A'", "'ab'", "'b%'", "'b_'", "'é'", "'it''s'", "'a '", "'zz'")
+		return g.pick("''", "'a'", "'A'", "'ab'", "'b%'", "'b_'", "'é'", "'É'", "'e'", "'it''s'", "'a '", "'A '", "' a'", "'zz'", "'ß'", "'ss'")
 	case "dec":
-		return g.pick("0", "1.5", "-2.25", "3.333", "10", "1e0", "2.50")
+		return g.pick("0", "1.5", "-2.25", "3.333", "10", "1e0", "2.50", "9999999.99", "-9999999.99")
 	case "f":
 		return g.pick("0", "1.5", "-0.0", "'nan'::double", "'inf'::double", "'-inf'::double", "1e10", "2")
 	case "ts":
-		return g.pick("TIMESTAMP '2024-01-01'", "TIMESTAMP '2024-01-02 12:00:00'", "DATE '2024-01-03'", "'2024-01-02'", "TIMESTAMP '2024-01-02 00:00:00.000001'")
+		return g.pick("TIMESTAMP '2024-01-01'", "TIMESTAMP '2024-01-02 12:00:00'", "DATE '2024-01-03'", "'2024-01-02'", "TIMESTAMP '2024-01-02 00:00:00.000001'",
+			"TIMESTAMP '0001-01-01'", "TIMESTAMP '9999-12-31 23:59:59.999999'", "'infinity'::timestamp")
 	case "tz":
-		return g.pick("TIMESTAMPTZ '2024-01-01 00:00:00+00'", "TIMESTAMPTZ '2024-01-02 12:00:00+02'", "'2024-01-03 00:00:00+00'", "DATE '2024-01-02'")
+		return g.pick("TIMESTAMPTZ '2024-01-01 00:00:00+00'", "TIMESTAMPTZ '2024-01-02 12:00:00+02'", "'2024-01-03 00:00:00+00'", "DATE '2024-01-02'", "TIMESTAMPTZ '9999-12-31 00:00:00+00'")
 	case "d":
-		return g.pick("DATE '2024-01-01'", "'2024-01-02'", "TIMESTAMP '2024-01-02 10:00:00'", "DATE '2024-01-04'")
+		return g.pick("DATE '2024-01-01'", "'2024-01-02'", "TIMESTAMP '2024-01-02 10:00:00'", "DATE '2024-01-04'", "DATE '0001-01-01'", "DATE '9999-12-31'", "'infinity'::date")
 	}
 	return g.pick("true", "false")
 }
@@ -107,7 +109,7 @@ func (g *generator) atom(al []string) string {
 	case 13:
 		return "CASE WHEN " + g.atom(al) + " THEN " + g.atom(al) + " ELSE " + g.pick("true", "false", "NULL") + " END"
 	case 14:
-		return g.pick("true", "false", "NULL::boolean", "1 = 1", "1 = 0")
+		return g.pick("true", "1 = 1", "NULL::boolean", "1 = 0")
 	case 15:
 		return g.constant(c) + " " + op + " " + q
 	case 16:
@@ -122,10 +124,10 @@ func (g *generator) pred(al []string, depth int) string {
 	if depth == 0 || g.chance(35) {
 		return g.atom(al)
 	}
-	switch g.r.Intn(5) {
+	switch g.r.Intn(6) {
 	case 0:
 		return "NOT (" + g.pred(al, depth-1) + ")"
-	case 1, 2:
+	case 1, 2, 3:
 		return "(" + g.pred(al, depth-1) + " OR " + g.pred(al, depth-1) + ")"
 	}
 	return "(" + g.pred(al, depth-1) + " AND " + g.pred(al, depth-1) + ")"
@@ -147,10 +149,10 @@ func (g *generator) order(a string) string {
 
 // where is a WHERE clause, sometimes with a subquery, or nothing.
 func (g *generator) where(al []string, depth int, ctes []string) string {
-	if !g.chance(75) {
+	if !g.chance(50) {
 		return ""
 	}
-	p := g.pred(al, 2)
+	p := g.pred(al, 1+g.r.Intn(2))
 	if depth == 0 || !g.chance(25) {
 		return " WHERE " + p
 	}
@@ -181,10 +183,12 @@ func (g *generator) relation(depth int, ctes []string) string {
 	a, b := g.alias(), g.alias()
 	al := []string{a}
 	in := g.relation(depth-1, ctes)
-	kind := g.r.Intn(16)
+	kind := g.r.Intn(17)
 	switch {
 	case (g.prefer == guardLimit || g.prefer == guardOffset) && g.chance(60):
 		kind = 10
+	case g.prefer == guardFree && g.chance(60):
+		kind = []int{8, 9, 10}[g.r.Intn(3)]
 	case g.prefer == guardChain && g.chance(60):
 		kind = []int{7, 8, 9, 11}[g.r.Intn(4)]
 	}
@@ -221,6 +225,8 @@ func (g *generator) relation(depth int, ctes []string) string {
 	case 14:
 		return "(SELECT " + g.columns(a) + " FROM " + in + " " + a + g.where(al, depth, ctes) + " QUALIFY row_number() OVER (PARTITION BY " + a + "." + g.pick("k", "s", "n") +
 			" ORDER BY " + g.order(a) + ") <= 2)"
+	case 15:
+		return g.extremes(a, in, g.where(al, depth, ctes))
 	}
 	return "(SELECT " + g.pick("*", g.columns(a)) + " FROM " + in + " " + a + g.where(al, depth, ctes) + ")"
 }
@@ -228,7 +234,7 @@ func (g *generator) relation(depth int, ctes []string) string {
 func (g *generator) join(a, b, in string, depth int, ctes []string) string {
 	kind := g.pick("JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "SEMI JOIN", "ANTI JOIN")
 	right := g.relation(depth-1, ctes)
-	on := g.pick(a+".k = "+b+".k", a+".id = "+b+".k", a+".n = "+b+".n AND "+a+".id < "+b+".id", a+".u = "+b+".k", a+".s = "+b+".s")
+	on := g.keys(a, b)
 	both := []string{a, b}
 	if g.chance(50) {
 		on += " AND " + g.pred(both, 1)
@@ -240,6 +246,57 @@ func (g *generator) join(a, b, in string, depth int, ctes []string) string {
 		side = b
 	}
 	return "(SELECT " + g.columns(side) + " FROM " + in + " " + a + " " + kind + " " + right + " " + b + " ON " + on + g.where(both, depth, ctes) + ")"
+}
+
+// keys is what a join is on.
+func (g *generator) keys(a, b string) string {
+	if g.prefer == guardNullKeys && g.chance(70) {
+		return a + ".k IS NOT DISTINCT FROM " + b + ".k"
+	}
+	c := g.pick("k", "k", "n", "s", "dec", "ts", "tz", "d", "u")
+	return g.pick(a+".k = "+b+".k", a+".id = "+b+".k", a+".k = "+b+".id", a+".n = "+b+".n AND "+a+".id < "+b+".id", a+".u = "+b+".k", a+".n = "+b+".k",
+		a+".d = "+b+".ts", a+"."+c+" = "+b+"."+c, a+"."+c+" = "+b+"."+c+" AND "+a+".k = "+b+".k", a+"."+c+" IS NOT DISTINCT FROM "+b+"."+c)
+}
+
+// keyed is a model whose one side is much smaller than the other.
+func (g *generator) keyed() string {
+	a, b := g.alias(), g.alias()
+	large, in := g.relation(g.r.Intn(2), nil), g.pick("k IN (1, 4, 5)", "k = "+g.constant("k"), "n > 1 AND k < 6", "s = 'a' AND k > 1", "false", "k > 2 AND k <= 4")
+	small := "(SELECT * FROM " + g.table() + " WHERE " + in + ")"
+	on := g.keys(a, b)
+	switch g.prefer {
+	case guardFree:
+		large, on = g.relation(1, nil), a+".k = "+b+".k"
+	case guardOnce:
+		t := g.table()
+		return "SELECT " + a + ".k AS o FROM " + t + " " + a + " JOIN " + small + " " + b + " ON " + a + ".k = " + b + ".k UNION ALL SELECT k AS o FROM " + t
+	}
+	kind, out := g.pick("JOIN", "JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "SEMI JOIN", "ANTI JOIN", "ASOF JOIN"), g.pick(a, b)
+	if kind == "ASOF JOIN" {
+		on, small = a+".k = "+b+".k AND "+a+".id >= "+b+".id", "(SELECT DISTINCT ON (id, k) * FROM "+small+")"
+	}
+	if kind == "SEMI JOIN" || kind == "ANTI JOIN" {
+		out = a
+		if g.chance(50) { // the small side is on the left
+			return "SELECT " + g.columns(a) + " FROM " + small + " " + a + " " + kind + " " + large + " " + b + " ON " + on
+		}
+	}
+	return "SELECT " + g.columns(out) + " FROM " + large + " " + a + " " + kind + " " + small + " " + b + " ON " + on + g.where([]string{out}, 0, nil)
+}
+
+// plain is a model that may be streamed.
+func (g *generator) plain() string {
+	a := g.alias()
+	var out []string
+	for i, c := range g.r.Perm(len(fuzzColumns))[:1+g.r.Intn(4)] {
+		name, _, _ := strings.Cut(fuzzColumns[c], ":")
+		out = append(out, a+"."+name+g.pick("", fmt.Sprintf(" AS o%d", i)))
+	}
+	from := g.table()
+	if g.chance(20) {
+		from = "(SELECT * FROM " + from + " x ORDER BY " + g.order("x") + fmt.Sprintf(" LIMIT %d", 3+g.r.Intn(20)) + g.pick("", " OFFSET 3") + ")"
+	}
+	return "SELECT " + strings.Join(out, ", ") + " FROM " + from + " " + a + g.where([]string{a}, 0, nil)
 }
 
 func (g *generator) aggregate(a, in, where string) string {
@@ -260,6 +317,49 @@ func (g *generator) aggregate(a, in, where string) string {
 		having = " HAVING " + g.pick("count(*) > 1", a+"."+key+" IS NOT NULL", a+"."+key+" = "+g.constant(key), "min("+a+".n) > 0 AND "+a+"."+key+" <> "+g.constant(key))
 	}
 	return "(SELECT " + strings.Join(p, ", ") + " FROM " + in + " " + a + where + " GROUP BY " + a + "." + key + having + ")"
+}
+
+// extremes is one row of minima and maxima, of some columns as the others.
+func (g *generator) extremes(a, in, where string) string {
+	var p []string
+	for i, c := range fuzzColumns {
+		name, typ, _ := strings.Cut(c, ":")
+		if g.chance(60) {
+			p = append(p, fmt.Sprintf("CAST(NULL AS %s) AS %s", typ, name))
+		} else {
+			p = append(p, g.pick("min(", "max(")+a+"."+strings.Split(fuzzNames, ", ")[i]+") AS "+name)
+		}
+	}
+	return "(SELECT " + strings.Join(p, ", ") + " FROM " + in + " " + a + where + ")"
+}
+
+// bounds is a model of minima and maxima.
+func (g *generator) bounds() string {
+	a := g.alias()
+	in, al := g.table(), []string{a}
+	if g.chance(15) {
+		in = g.relation(1, nil)
+	}
+	where := ""
+	if g.prefer == guardExtremeLimit || g.chance(5) {
+		_, q := g.column([]string{"x"})
+		in = "(SELECT " + q + " AS c FROM " + in + " x ORDER BY c" + g.pick("", " DESC") + " NULLS FIRST LIMIT 5)"
+		return "SELECT min(" + a + ".c) AS o0 FROM " + in + " " + a
+	}
+	switch n := g.r.Intn(10); {
+	case g.prefer == guardExtremeRow && n < 6:
+		where = " WHERE " + g.pick(a+".k < "+a+".id", a+".n > "+a+".k", "("+a+".k = 3 OR "+a+".n = 2)", a+".ts < "+a+".ts OR "+a+".k < 4")
+	case n < 5:
+		where = " WHERE " + g.pred(al, 1)
+	case n < 8:
+		where = " WHERE " + g.atom(al)
+	}
+	var out []string
+	for i := range 1 + g.r.Intn(3) {
+		_, q := g.column(al)
+		out = append(out, g.pick("min(", "max(")+g.pick(q, q, q, a+".ts::date", a+".n::bigint")+fmt.Sprintf(") AS o%d", i))
+	}
+	return "SELECT " + strings.Join(out, ", ") + " FROM " + in + " " + a + where + g.pick("", "", " HAVING count(*) > 0", " HAVING max("+a+".k) > 3")
 }
 
 func (g *generator) ctes() (with string, names []string) {
@@ -284,6 +384,15 @@ func (g *generator) ctes() (with string, names []string) {
 // query is a whole model with distinct column names.
 func (g *generator) query() string {
 	g.seq = 0
+	if strings.HasPrefix(string(g.prefer), "extreme") || g.chance(10) {
+		return g.bounds()
+	}
+	if g.prefer == "" && g.chance(10) {
+		return g.plain()
+	}
+	if g.prefer == guardFree || g.prefer == guardOnce || g.prefer == "" && g.chance(15) {
+		return g.keyed()
+	}
 	with, ctes := g.ctes()
 	depth := 2 + g.r.Intn(2)
 	if g.prefer != "" {
@@ -293,12 +402,12 @@ func (g *generator) query() string {
 	al := []string{a}
 	from := g.relation(depth, ctes) + " " + a
 	join := 40
-	if g.prefer == guardScans || g.prefer == guardWhole {
+	if slices.Contains([]guard{guardScans, guardWhole, guardSide, guardNullKeys}, g.prefer) {
 		join = 90
 	}
 	if g.chance(join) {
 		b := g.alias()
-		from += " " + g.pick("JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN") + " " + g.relation(1, ctes) + " " + b + " ON " + a + "." + g.pick("k", "id") + " = " + b + "." + g.pick("k", "id")
+		from += " " + g.pick("JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN") + " " + g.relation(1, ctes) + " " + b + " ON " + g.keys(a, b)
 		if g.chance(40) {
 			from += " AND " + g.pred([]string{a, b}, 1)
 		}

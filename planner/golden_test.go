@@ -139,7 +139,8 @@ func newPlanner(t testing.TB) *Planner {
 // planText plans sql over testRelations and prints all facts of the plan.
 func planText(p *Planner, sql string) string {
 	rels := testRelations()
-	in := Input{Model: "m", File: "models/m.sql", SQL: refs(sql, rels), Relations: rels, TargetConnection: "pg", Now: testNow}
+	in := Input{Model: "m", File: "models/m.sql", SQL: refs(sql, rels), Relations: rels, Now: testNow,
+		TargetConnection: "dw", Target: connectors.Relation{Schema: "main", Name: "this"}}
 	plan, err := p.Plan(context.Background(), in)
 	if err != nil {
 		return "error " + strings.ReplaceAll(err.Error(), "\n", "\nerror ") + "\n"
@@ -156,12 +157,19 @@ func planText(p *Planner, sql string) string {
 	fmt.Fprintf(&b, "result %s\n", strings.Join(cols, ", "))
 	fmt.Fprintf(&b, "ordered=%v plain=%v\n", plan.Ordered, plan.PlainScan())
 	fmt.Fprintf(&b, "%s: %s\n", plan.Lane, plan.LaneReason)
+	if plan.Streamed != nil {
+		fmt.Fprintf(&b, "streamed %s\n", plan.Streamed.SQL)
+	}
 	fmt.Fprintf(&b, "tree %s\n", plan.tree)
 	for _, n := range plan.Notes {
 		b.WriteString("note " + n + "\n")
 	}
 	for _, x := range plan.Extracts {
 		b.WriteString(extractText(x))
+	}
+	for _, k := range plan.KeyReductions {
+		from, to := plan.Extracts[k.From].Relation, plan.Extracts[k.To].Relation
+		fmt.Fprintf(&b, "keys %s.%s of %s.%s (%s)\n", to.Name, to.Table.Columns[k.ToColumn].Name, from.Name, from.Table.Columns[k.FromColumn].Name, k.Kind)
 	}
 	return b.String()
 }
@@ -192,6 +200,9 @@ func extractText(x Extract) string {
 	}
 	if x.Limit >= 0 {
 		line("limit %d", x.Limit)
+	}
+	if x.Reduced != "" {
+		line("reduced %s", x.Reduced)
 	}
 	line("sql %s", x.Query.SQL)
 	return b.String()

@@ -40,6 +40,8 @@ type Input struct {
 	Now              time.Time // what now() is during the run
 	// DisabledRules switches planner rules off by name (tests); "pushdown" is all.
 	DisabledRules map[string]bool
+	// ForceCompute keeps the model in the compute lane.
+	ForceCompute bool
 }
 
 // The lanes.
@@ -63,9 +65,14 @@ type Plan struct {
 	Columns []connectors.Column
 	Ordered bool // the outermost query has an ORDER BY
 	// Plain is set for a plain scan: the result is columns of the one relation, under a
-	// filter that its source applies exactly, and nothing else. Plain[i] is the column
-	// of Extracts[0].Relation.Table that Columns[i] is.
+	// filter and a limit that its source applies exactly, and nothing else. Plain[i] is
+	// the column of Extracts[0].Relation.Table that Columns[i] is.
 	Plain []int
+	// Streamed, set in LaneStreamed, is one read of the source of Extracts[0] that gives
+	// the model's result: its columns have the order and names of Columns, its types too.
+	Streamed *connectors.Query
+	// KeyReductions are possible while the extracts are made; see Reduce.
+	KeyReductions []KeyReduction
 	// Notes tell why the plan reads more than it might.
 	Notes []string
 
@@ -86,9 +93,29 @@ type Extract struct {
 	Pushed  []Conjunct       // what the source applies (Verdict Exact or Superset)
 	Kept    []Conjunct       // what only DuckDB applies
 	Limit   int64            // -1 = none
+	// Reduced says what the one row is that is read in place of the rows: the relation's
+	// columns hold "max(updated_at), min(id)" of them, which is all that the plan needs.
+	Reduced string
 	// Pruned is set when the plan needs no row of the relation: nothing is sent and
 	// an empty table is staged.
 	Pruned bool
+
+	order []string // the ORDER BY that belongs to Limit
+	skip  bool     // Limit counts rows that an OFFSET leaves out
+}
+
+// Estimate guesses the rows that an extract brings at most, -1 where nothing is known.
+func (x *Extract) Estimate() int64 {
+	switch all := x.Relation.Table.RowEstimate; {
+	case x.Pruned:
+		return 0
+	case x.Reduced != "":
+		return 1
+	case x.Limit >= 0 && (all < 0 || x.Limit < all):
+		return x.Limit
+	default:
+		return all
+	}
 }
 
 // Conjunct is one predicate of an extract.

@@ -139,8 +139,9 @@ func (s *shadow) plan(ctx context.Context, in Input, rules ruleSet) (*Plan, erro
 	if plan.Extracts, err = extracts(used, a, rules); err != nil {
 		return nil, err
 	}
-	plan.Plain = plain(plan, a)
-	plan.Lane, plan.LaneReason = lane(in, used)
+	lane(plan, in, used, a)
+	this := func(r *Relation) bool { return r.Connection == in.TargetConnection && r.Table.Relation == in.Target }
+	plan.KeyReductions = reductions(plan, a, this, rules)
 	if a.note != "" {
 		plan.Notes = []string{a.note}
 	}

@@ -209,7 +209,7 @@ func TestRulesCanBeSwitchedOff(t *testing.T) {
 	in := Input{Relations: rels, Now: testNow}
 	for _, c := range []struct{ rule, sql, with, without string }{
 		{rulePushdown, "select id from {{ orders }} where qty = 1 limit 3", `WHERE "qty" = 1 LIMIT 3`, `"orders"`},
-		{ruleColumns, "select max(price) as m from {{ prices }}", `SELECT "price"`, `SELECT "item_id", "ts", "price"`},
+		{ruleColumns, "select sum(price) as m from {{ prices }}", `SELECT "price"`, `SELECT "item_id", "ts", "price"`},
 		{rulePrune, "select id from {{ this }} where false", ``, `SELECT "id", "customer_id", "updated_at", "total"`},
 		{ruleLimit, "select id from {{ this }} limit 3", ` LIMIT 3`, `"this"`},
 		{ruleTopN, "select id from {{ this }} order by id limit 3", ` ORDER BY "id" NULLS LAST LIMIT 3`, `"this"`},
@@ -226,6 +226,7 @@ func TestRulesCanBeSwitchedOff(t *testing.T) {
 		{ruleCoalesce, "select id from {{ this }} where coalesce(id, 0) > 1", ` WHERE "id" > 1`, `"this"`},
 		{ruleColumnPair, "select id from {{ this }} where id < customer_id", ` WHERE "id" < "customer_id"`, `"this"`},
 		{ruleCast, "select id from {{ orders }} where amount > 1.555", ` WHERE "amount" > 1.555`, `"orders"`},
+		{ruleExtremes, "select max(total) as m from {{ this }} where id > 3 and total < 5", `SELECT min("id") AS "id", max("total") AS "total" FROM`, `SELECT "id", "total"`},
 		{ruleCTE, "with c as materialized (select * from {{ this }}) select id from c where id = 1", ` WHERE "id" = 1`, `"this"`},
 		{ruleRewrite, "select id from {{ this }} where id + 1 = 5", ` WHERE "id" = 4`, `"this"`},
 		{ruleOptimize, "select id from {{ this }} where id = 1", ` WHERE "id" = 1`, `"this"`},

@@ -26,6 +26,8 @@ const (
 	ruleZone       = "zone"       // TIMESTAMP against TIMESTAMPTZ and back, in UTC
 	ruleDay        = "day"        // casts between dates and timestamps
 	ruleYear       = "year"       // year(column)
+	ruleExtremes   = "extremes"   // one row for MIN and MAX
+	ruleKeys       = "keys"       // the keys of one side of a join reduce the other
 	ruleCTE        = "cte"        // DuckDB: inlining of, and filters into, common table expressions
 	ruleDeliminate = "deliminate" // DuckDB: correlated subqueries without duplicate elimination
 	ruleRewrite    = "rewrite"    // DuckDB: rewriting and folding of expressions
@@ -43,7 +45,7 @@ var ruleOptimizers = map[string][]string{
 func RuleNames() []string {
 	return []string{
 		rulePushdown, ruleColumns, rulePrune, ruleLimit, ruleTopN, ruleMultiScan, ruleEqual, ruleRange, ruleIn, ruleLike, ruleNull,
-		ruleBool, ruleOr, ruleNot, ruleDistinct, ruleCoalesce, ruleColumnPair, ruleCast, ruleZone, ruleDay, ruleYear, ruleCTE, ruleDeliminate, ruleRewrite, ruleOptimize,
+		ruleBool, ruleOr, ruleNot, ruleDistinct, ruleCoalesce, ruleColumnPair, ruleCast, ruleZone, ruleDay, ruleYear, ruleExtremes, ruleKeys, ruleCTE, ruleDeliminate, ruleRewrite, ruleOptimize,
 	}
 }
 
@@ -71,6 +73,20 @@ const (
 	guardOffset guard = "offset"
 	// coalesce(c, 1) = 1 holds where c is NULL.
 	guardNulls guard = "nulls"
+	// max(x) over a LIMIT is not that of the relation.
+	guardExtremeLimit guard = "extremelimit"
+	// max(x) over a superset is that of other rows.
+	guardExtremeExact guard = "extremeexact"
+	// WHERE a < b says nothing of the row (max(a), min(b)).
+	guardExtremeRow guard = "extremerow"
+	// In a LEFT JOIN b, a row of a without a key in b is in the result.
+	guardSide guard = "side"
+	// In (SELECT k FROM a LIMIT 3) JOIN b, the three may not be those with keys of b.
+	guardFree guard = "free"
+	// a.k IS NOT DISTINCT FROM b.k matches NULL with NULL.
+	guardNullKeys guard = "nullkeys"
+	// Another scan of the relation needs its own rows.
+	guardOnce guard = "once"
 )
 
 // ruleSet says which rules are off, and in tests which guard.

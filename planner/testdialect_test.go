@@ -31,6 +31,26 @@ func (d testDialect) Select(e connectors.Extract) string {
 	if len(cols) == 0 {
 		cols = append(cols, "1")
 	}
+	return d.selectFrom(e, cols)
+}
+
+func (d testDialect) Extreme(t *connectors.Table, col int, highest bool) (string, bool) {
+	c := &t.Columns[col]
+	return extremeName(highest) + "(" + quote(c.Name) + ")", c.Type.Kind < connectors.List && (c.Type.Kind != connectors.Varchar || d.text == connectors.Exact)
+}
+
+func (d testDialect) SelectExtremes(e connectors.Extract, exprs []string) string {
+	cols := []string{}
+	for i, c := range e.Columns {
+		cols = append(cols, exprs[i]+" AS "+quote(e.Table.Columns[c].Name))
+	}
+	return d.selectFrom(e, cols)
+}
+
+// mute is a dialect without further abilities.
+type mute struct{ connectors.Dialect }
+
+func (d testDialect) selectFrom(e connectors.Extract, cols []string) string {
 	q := "SELECT " + strings.Join(cols, ", ") + " FROM " + d.Relation(e.Table.Relation)
 	if e.Where != "" {
 		q += " WHERE " + e.Where
@@ -104,7 +124,7 @@ func valueText(v connectors.Value) string {
 	case connectors.Timestamp:
 		return "TIMESTAMP " + literal(timestampText(v.Int.Int64()))
 	case connectors.TimestampTZ:
-		return "TIMESTAMPTZ " + literal(timestampText(v.Int.Int64())+"+00")
+		return "TIMESTAMPTZ " + literal(instantText(v.Int.Int64()))
 	}
 	return v.Int.String()
 }
@@ -149,7 +169,7 @@ func testRelations() []Relation {
 		rel("my", "shop", "customers", testDialect{text: connectors.Superset}, "id:BIGINT", "name:VARCHAR", "email:VARCHAR", "region:VARCHAR",
 			"created_at:TIMESTAMP", "score:DOUBLE", "active:BOOLEAN"),
 		rel("ch", "default", "events", exact, "ts:TIMESTAMP", "user_id:UBIGINT", "kind:VARCHAR", "payload:VARCHAR", "value:DOUBLE", "d:DATE"),
-		rel("lite", "main", "regions", testDialect{text: connectors.No}, "code:VARCHAR", "title:VARCHAR", "select:INTEGER", "parent:VARCHAR"),
+		rel("lite", "main", "regions", mute{testDialect{text: connectors.No}}, "code:VARCHAR", "title:VARCHAR", "select:INTEGER", "parent:VARCHAR"),
 		rel("files", "main", "prices", exact, "item_id:BIGINT", "ts:TIMESTAMP", "price:DOUBLE"),
 		rel("dw", "main", "this", exact, "id:BIGINT", "customer_id:BIGINT", "updated_at:TIMESTAMPTZ", "total:DECIMAL(18,2)"),
 	}

@@ -15,7 +15,11 @@ func (w *walker) trace(typ string, n obj, kids []output) []*origin {
 	case "CTE_REF":
 		return w.ctes[num(n, "cte_index")]
 	case "DELIM_GET":
-		return make([]*origin, len(list(n, "chunk_types")))
+		out := make([]*origin, len(list(n, "chunk_types")))
+		if last := len(w.delims) - 1; last >= 0 && len(w.delims[last]) == len(out) {
+			copy(out, w.delims[last])
+		}
+		return out
 	case "DUMMY_SCAN":
 		return make([]*origin, 1)
 	case "EXPRESSION_GET":
@@ -42,16 +46,21 @@ func (w *walker) trace(typ string, n obj, kids []output) []*origin {
 		}
 		var out []*origin
 		for _, g := range parseExprs(list(n, "groups")) {
-			var o *origin
-			if g.op == opColumn && g.col >= 0 && g.col < len(from) {
-				o = from[g.col]
-			}
-			out = append(out, o)
+			out = append(out, at(from, g))
 		}
 		rest := len(list(n, "expressions")) + len(list(n, "grouping_functions"))
 		return append(out, make([]*origin, rest)...)
 	}
 	return nil
+}
+
+// delimColumns traces the columns of a DELIM_JOIN's outer side that the other side sees.
+func delimColumns(n obj, outer []*origin) []*origin {
+	var out []*origin
+	for _, e := range parseExprs(list(n, "duplicate_eliminated_columns")) {
+		out = append(out, at(outer, e))
+	}
+	return out
 }
 
 func traceJoin(n obj, left, right []*origin) []*origin {

@@ -19,6 +19,8 @@ type output struct {
 	// perhaps NULL; nil where that is not so, and nil as a whole where the number of
 	// columns is not known.
 	from []*origin
+	// free tells by which output columns rows may be left out at a source; see free.
+	free []*place
 }
 
 // origin is one column of one relation.
@@ -33,27 +35,18 @@ type walker struct {
 	rels  []*Relation
 	rules ruleSet
 	ctes  map[int][]*origin
-	text  strings.Builder
+	// delims are the columns that a correlated subquery sees of the query around it, of
+	// which DELIM_GET gives the distinct rows, innermost last.
+	delims [][]*origin
 }
 
 func (w *walker) visit(n obj) output {
 	typ := strings.TrimPrefix(str(n, "type"), "LOGICAL_")
-	w.text.WriteString(typ)
+	w.tree = typ
 	if jt := str(n, "join_type"); jt != "" {
-		w.text.WriteString(":" + jt)
+		w.tree += ":" + jt
 	}
-	var kids []output
-	for i, c := range list(n, "children") {
-		w.text.WriteString([]string{"(", ", "}[min(i, 1)])
-		child, _ := c.(obj)
-		kids = append(kids, w.visit(child))
-		if i == 0 && typ == "MATERIALIZED_CTE" {
-			w.ctes[num(n, "table_index")] = kids[0].from
-		}
-	}
-	if len(kids) > 0 {
-		w.text.WriteString(")")
-	}
+	kids := w.visitChildren(typ, n)
 	switch {
 	case typ == "GET":
 		return w.visitGet(n)
@@ -64,11 +57,51 @@ func (w *walker) visit(n obj) output {
 	case len(kids) == 1 && (typ == "LIMIT" || typ == "TOP_N"):
 		return w.limit(n, kids[0], typ == "TOP_N")
 	}
-	out := output{from: w.trace(typ, n, kids)} // everything else ends the chain
+	out := output{from: w.trace(typ, n, kids), free: w.free(typ, n, kids)} // everything else ends the chain
+	if typ == "AGGREGATE_AND_GROUP_BY" && len(kids) == 1 && kids[0].scan != nil {
+		kids[0].scan.extremes = w.extremesOf(n, kids[0])
+	}
+	if len(kids) == 2 {
+		w.link(typ, n, kids[0], kids[1])
+	}
 	if len(kids) == 1 && !w.rules.guards(guardChain) && typ != "AGGREGATE_AND_GROUP_BY" {
 		out.scan, out.cols = kids[0].scan, kids[0].cols
 	}
 	return out
+}
+
+// visitChildren visits the operators below n, those first on which the others depend.
+func (w *walker) visitChildren(typ string, n obj) []output {
+	children := list(n, "children")
+	kids, texts := make([]output, len(children)), make([]string, len(children))
+	tree := w.tree
+	outer := 0 // of a DELIM_JOIN, the side that the other side sees
+	if n["delim_flipped"] == true {
+		outer = 1
+	}
+	for k := range children {
+		i := k
+		if outer == 1 && len(children) == 2 {
+			i = 1 - k
+		}
+		child, _ := children[i].(obj)
+		if k == 1 && typ == "DELIM_JOIN" {
+			w.delims = append(w.delims, delimColumns(n, kids[outer].from))
+		}
+		kids[i] = w.visit(child)
+		texts[i] = w.tree
+		if k == 1 && typ == "DELIM_JOIN" {
+			w.delims = w.delims[:len(w.delims)-1]
+		}
+		if i == 0 && typ == "MATERIALIZED_CTE" {
+			w.ctes[num(n, "table_index")] = kids[0].from
+		}
+	}
+	w.tree = tree
+	if len(kids) > 0 {
+		w.tree += "(" + strings.Join(texts, ", ") + ")"
+	}
+	return kids
 }
 
 // visitGet reads a scan. Table functions of the model itself are not ours to read.
@@ -85,28 +118,28 @@ func (w *walker) visitGet(n obj) output {
 	}
 	sc := &scan{rel: w.rels[i], limit: -1}
 	w.scans = append(w.scans, sc)
-	w.text.WriteString("[" + sc.rel.Name + "]")
+	w.tree += "[" + sc.rel.Name + "]"
 	columns := sc.rel.Table.Columns
 	types := list(n, "returned_types")
-	out := output{scan: sc, bare: true, cols: []*expr{}, from: []*origin{}}
+	out := output{scan: sc, bare: true, cols: []*expr{}, from: []*origin{}, free: []*place{}}
 	for _, ci := range list(n, "column_indexes") {
 		index, _ := ci.(obj)
 		c := num(index, "index")
 		if c < 0 || c >= len(columns) || c >= len(types) { // a pseudo column: only the number of rows matters
 			out.cols = append(out.cols, &expr{name: "row id"})
-			out.from = append(out.from, nil)
+			out.from, out.free = append(out.from, nil), append(out.free, nil)
 			continue
 		}
 		t, _ := types[c].(obj)
 		sc.cols = append(sc.cols, c)
 		out.cols = append(out.cols, &expr{op: opColumn, name: columns[c].Name, col: c, of: sc, typ: parseType(t)})
-		out.from = append(out.from, &origin{sc.rel, c})
+		out.from, out.free = append(out.from, &origin{sc.rel, c}), append(out.free, &place{sc, c})
 	}
 	slices.Sort(sc.cols)
 	ids := list(n, "projection_ids")
-	out.cols, out.from = pick(out.cols, ids), pick(out.from, ids)
+	out.cols, out.from, out.free = pick(out.cols, ids), pick(out.from, ids), pick(out.free, ids)
 	if len(list(sub(n, "table_filters"), "filters")) > 0 { // not with our function, and not read
-		out.scan, out.cols = nil, nil
+		out.scan, out.cols, out.free = nil, nil, nil
 	}
 	return out
 }
@@ -127,7 +160,7 @@ func pick[T any](cols []T, ids []any) []T {
 
 func (w *walker) filter(n obj, k output) output {
 	ids := list(n, "projection_map")
-	out := output{scan: k.scan, cols: pick(k.cols, ids), limited: k.limited, from: pick(k.from, ids)}
+	out := output{scan: k.scan, cols: pick(k.cols, ids), limited: k.limited, from: pick(k.from, ids), free: pick(k.free, ids)}
 	if k.scan == nil {
 		return out
 	}
@@ -143,12 +176,10 @@ func (w *walker) filter(n obj, k output) output {
 
 func project(n obj, k output) output {
 	es := parseExprs(list(n, "expressions"))
-	out := output{scan: k.scan, limited: k.limited, from: make([]*origin, len(es))}
+	out := output{scan: k.scan, limited: k.limited, from: make([]*origin, len(es)), free: make([]*place, len(es))}
 	used := false
 	for i, e := range es {
-		if e.op == opColumn && e.col >= 0 && e.col < len(k.from) {
-			out.from[i] = k.from[e.col]
-		}
+		out.from[i], out.free[i] = at(k.from, e), at(k.free, e)
 		e.walk(func(x *expr) { used = used || x.op == opColumn })
 		if k.scan != nil {
 			out.cols = append(out.cols, e.subst(k.cols))
@@ -164,6 +195,9 @@ func project(n obj, k output) output {
 // limit ends the chain unless the number of rows is known.
 func (w *walker) limit(n obj, k output, topN bool) output {
 	out := output{from: k.from}
+	if !w.rules.guards(guardFree) {
+		out.free = k.free
+	}
 	if k.scan == nil || k.limited {
 		return out
 	}
@@ -183,7 +217,7 @@ func (w *walker) limit(n obj, k output, topN bool) output {
 	if !w.rules.guards(guardOffset) {
 		skip = 0
 	}
-	k.scan.limit, k.scan.order = int64(rows)+int64(skip), order
+	k.scan.limit, k.scan.order, k.scan.skip = int64(rows)+int64(skip), order, skip > 0
 	out.scan, out.cols, out.limited = k.scan, k.cols, true
 	return out
 }

@@ -1,0 +1,293 @@
+package planner
+
+import (
+	"math/big"
+	"slices"
+	"strings"
+
+	"github.com/dvt-dev/dvt/connectors"
+)
+
+// KeyReduction says that the keys which one extract brings may reduce another: the rows
+// of To whose ToColumn is not among the values of FromColumn in the staged rows of From
+// match nothing and need not leave their source. From must be staged first. Reductions
+// form no cycle; their order in Plan.KeyReductions is one in which they can be made.
+type KeyReduction struct {
+	From, To             int    // indexes into Plan.Extracts
+	FromColumn, ToColumn int    // indexes into Relation.Table.Columns
+	Kind                 string // the join: inner, left, semi, anti, …
+}
+
+// MaxKeys is the number of distinct keys up to which Reduce lists them; above, it takes
+// their range.
+const MaxKeys = 1000
+
+// joins are the operators whose conditions link two sides.
+var joins = []string{"COMPARISON_JOIN", "ANY_JOIN", "ASOF_JOIN", "CROSS_PRODUCT"}
+
+// link is one equality of a join: rows of to.scan matter only if to.col is among the
+// values of from.
+type link struct {
+	kind string
+	to   place
+	from origin
+}
+
+// link reads the equalities of a join. A side may be reduced by the keys of the other if
+// its rows come to nothing where the other has no equal key. In a LEFT JOIN b that holds
+// for b alone: each row of a is in the result. In a FULL JOIN it holds for none, nor in
+// a NOT IN (SELECT b): one NULL there, and none is left.
+//
+// IS NOT DISTINCT FROM links nothing: its NULLs match, and keys are values.
+func (w *walker) link(typ string, n obj, left, right output) {
+	kind := str(n, "join_type")
+	name := strings.ToLower(strings.TrimPrefix(kind, "RIGHT_"))
+	if name == "right" { // DuckDB turns sides
+		name = "left"
+	}
+	reduceLeft := slices.Contains([]string{"INNER", "SEMI", "RIGHT_SEMI", "RIGHT", "RIGHT_ANTI"}, kind)
+	reduceRight := slices.Contains([]string{"INNER", "SEMI", "RIGHT_SEMI", "LEFT", "ANTI"}, kind)
+	if !w.rules.guards(guardSide) {
+		reduceLeft, reduceRight = true, true
+	}
+	for _, c := range equalities(typ, n, len(left.from), w.rules) {
+		l, r := w.keyColumn(c[0]), w.keyColumn(c[1])
+		if to, from := at(left.free, l), at(right.from, r); reduceLeft && to != nil && from != nil {
+			w.links = append(w.links, link{name, *to, *from})
+		}
+		if to, from := at(right.free, r), at(left.from, l); reduceRight && to != nil && from != nil {
+			w.links = append(w.links, link{name, *to, *from})
+		}
+	}
+}
+
+// keyColumn is e without casts that keep equal what is equal and different what is not.
+func (w *walker) keyColumn(e *expr) *expr {
+	n := normalizer{rules: w.rules}
+	return n.bare(e)
+}
+
+// equalities are the pairs "expression of the left side = expression of the right side"
+// that must hold for two rows to match.
+func equalities(typ string, n obj, width int, rules ruleSet) [][2]*expr {
+	equal := func(comparison string) bool {
+		return comparison == "=" || comparison == "IS NOT DISTINCT FROM" && !rules.guards(guardNullKeys)
+	}
+	var out [][2]*expr
+	switch typ {
+	case "COMPARISON_JOIN", "ASOF_JOIN":
+		for _, x := range list(n, "conditions") {
+			c, _ := x.(obj)
+			if equal(comparisons[str(c, "comparison")]) {
+				out = append(out, [2]*expr{parseExpr(sub(c, "left")), parseExpr(sub(c, "right"))})
+			}
+		}
+	case "ANY_JOIN": // one condition over the columns of both sides, the left's first
+		if width == 0 {
+			return nil
+		}
+		for _, e := range conjuncts(parseExpr(sub(n, "condition"))) {
+			if e.op != opCompare || !equal(e.name) {
+				continue
+			}
+			l, r := oneSide(e.args[0], 0, width), oneSide(e.args[1], width, 1<<30)
+			if l == nil || r == nil {
+				l, r = oneSide(e.args[1], 0, width), oneSide(e.args[0], width, 1<<30)
+			}
+			if l != nil && r != nil {
+				out = append(out, [2]*expr{l, r})
+			}
+		}
+	}
+	return out
+}
+
+// oneSide is e, with its columns counted from first, if all are in [first, end).
+func oneSide(e *expr, first, end int) *expr {
+	cols := columnsOf(e)
+	shift := make([]*expr, 0)
+	for _, c := range cols {
+		if c < first || c >= end {
+			return nil
+		}
+		for len(shift) <= c {
+			shift = append(shift, nil)
+		}
+	}
+	e.walk(func(x *expr) {
+		if x.op == opColumn {
+			moved := *x
+			moved.col = x.col - first
+			shift[x.col] = &moved
+		}
+	})
+	return e.subst(shift)
+}
+
+// reductions chooses among the links those that pay: who goes first is the side that is
+// smaller for sure, or by its predicates. Each choice may make another pay.
+func reductions(p *Plan, a *analysis, this func(*Relation) bool, rules ruleSet) []KeyReduction {
+	if a.whole || !rules.on(ruleKeys) || !rules.on(rulePushdown) {
+		return nil
+	}
+	var possible []KeyReduction
+	for _, l := range a.links {
+		k := KeyReduction{From: indexOf(p, l.from.rel), To: indexOf(p, l.to.scan.rel), FromColumn: l.from.col, ToColumn: l.to.col, Kind: l.kind}
+		if k.From >= 0 && k.To >= 0 && possibleReduction(p, a, k, this, rules) {
+			possible = append(possible, k)
+		}
+	}
+	r := reducer{plan: p, reduced: make([]int, len(p.Extracts))}
+	for {
+		before := len(r.chosen)
+		for _, k := range possible {
+			r.choose(k)
+		}
+		if len(r.chosen) == before {
+			return r.inOrder()
+		}
+	}
+}
+
+func indexOf(p *Plan, r *Relation) int {
+	return slices.IndexFunc(p.Extracts, func(x Extract) bool {
+		return x.Relation.Catalog == r.Catalog && x.Relation.Schema == r.Schema && x.Relation.Name == r.Name
+	})
+}
+
+// possibleReduction: the relation of To is scanned once, for another scan would need
+// other rows; it is not cut by a limit, for among the rows of the keys other rows would
+// come up to it. The keys of the target's own content never become SQL text, and it is
+// not reduced, for it is not read at the source each time.
+func possibleReduction(p *Plan, a *analysis, k KeyReduction, this func(*Relation) bool, rules ruleSet) bool {
+	from, to := &p.Extracts[k.From], &p.Extracts[k.To]
+	scans := 0
+	for _, s := range a.scans {
+		if indexOf(p, s.rel) == k.To {
+			scans++
+		}
+	}
+	if k.From == k.To || scans != 1 && rules.guards(guardOnce) || from.Pruned || to.Pruned || to.Limit >= 0 && rules.guards(guardFree) || from.Reduced != "" || to.Reduced != "" ||
+		to.Relation.Dialect == nil || this(&from.Relation) || this(&to.Relation) {
+		return false
+	}
+	ft, tt := from.Relation.Table.Columns[k.FromColumn].Type, to.Relation.Table.Columns[k.ToColumn].Type
+	sample, ok := sampleKey(tt)
+	if !ok || !sameKeys(ft, tt) || !slices.Contains(from.Columns, k.FromColumn) {
+		return false
+	}
+	return connectors.RenderPred(to.Relation.Dialect, listed(k.ToColumn, []connectors.Value{sample}), to.Relation.Table).SQL != "" ||
+		connectors.RenderPred(to.Relation.Dialect, between(k.ToColumn, sample, sample), to.Relation.Table).SQL != ""
+}
+
+// sameKeys reports whether values of the two types are equal as they stand.
+func sameKeys(a, b connectors.Type) bool {
+	switch {
+	case isInteger(a.Kind) && isInteger(b.Kind):
+		return true
+	case a.Kind != b.Kind:
+		return false
+	case a.Kind == connectors.Decimal:
+		return a.Precision > 0 && b.Precision > 0 && a.Scale == b.Scale
+	}
+	return true
+}
+
+func isInteger(k connectors.Kind) bool { return k >= connectors.TinyInt && k <= connectors.UBigInt }
+
+// sampleKey is some value of a type that keys may have.
+func sampleKey(t connectors.Type) (connectors.Value, bool) {
+	v := connectors.Value{Type: t, Int: big.NewInt(1)}
+	switch {
+	case isInteger(t.Kind):
+		return integerValue(v.Int), true
+	case t.Kind == connectors.Decimal || t.Kind == connectors.Date || t.Kind == connectors.Timestamp || t.Kind == connectors.TimestampTZ:
+	case t.Kind == connectors.UUID:
+		v.Int, v.Text = nil, "00000000-0000-0000-0000-000000000001"
+	case t.Kind == connectors.Varchar:
+		v.Int, v.Text = nil, "a"
+	default:
+		return v, false
+	}
+	return v, true
+}
+
+// reducer gathers chosen reductions.
+type reducer struct {
+	plan    *Plan
+	chosen  []KeyReduction
+	reduced []int // for each extract, how many reductions it gets
+}
+
+func (r *reducer) choose(k KeyReduction) {
+	same := func(c KeyReduction) bool {
+		return c.From == k.From && c.To == k.To && c.FromColumn == k.FromColumn && c.ToColumn == k.ToColumn
+	}
+	if slices.ContainsFunc(r.chosen, same) || r.leads(k.To, k.From) || !r.pays(k) {
+		return
+	}
+	r.chosen = append(r.chosen, k)
+	r.reduced[k.To]++
+}
+
+// leads reports whether extract a must be staged before b, or is b.
+func (r *reducer) leads(a, b int) bool {
+	return a == b || slices.ContainsFunc(r.chosen, func(c KeyReduction) bool { return c.From == a && r.leads(c.To, b) })
+}
+
+// pays reports whether From is expected to be much smaller than To.
+func (r *reducer) pays(k KeyReduction) bool {
+	for _, c := range r.chosen {
+		if c.From == k.From && c.To == k.To { // it waits anyway
+			return true
+		}
+	}
+	from, to := &r.plan.Extracts[k.From], &r.plan.Extracts[k.To]
+	a, known1 := r.expected(k.From)
+	b, known2 := r.expected(k.To)
+	if known1 && known2 {
+		return a*4 <= b
+	}
+	return narrowing(from)+r.reduced[k.From] > narrowing(to)+r.reduced[k.To]
+}
+
+// expected guesses an extract's rows: a predicate keeps a fifth.
+func (r *reducer) expected(i int) (rows float64, known bool) {
+	x := &r.plan.Extracts[i]
+	if x.Relation.Table.RowEstimate < 0 {
+		return 0, false
+	}
+	rows = float64(x.Relation.Table.RowEstimate)
+	if x.Limit >= 0 {
+		rows = min(rows, float64(x.Limit))
+	}
+	for range len(x.Pushed) + r.reduced[i] {
+		rows /= 5
+	}
+	return rows, true
+}
+
+// narrowing counts what makes an extract smaller than its relation.
+func narrowing(x *Extract) int {
+	n := len(x.Pushed)
+	if x.Limit >= 0 {
+		n++
+	}
+	return n
+}
+
+// inOrder sorts the chosen so that each comes after those that reduce its From.
+func (r *reducer) inOrder() []KeyReduction {
+	var out []KeyReduction
+	done := map[int]bool{}
+	for len(out) < len(r.chosen) {
+		for i, k := range r.chosen {
+			waits := slices.ContainsFunc(r.chosen, func(c KeyReduction) bool { return c.To == k.From && !slices.Contains(out, c) })
+			if !done[i] && !waits {
+				done[i] = true
+				out = append(out, k)
+			}
+		}
+	}
+	return out
+}
