@@ -26,6 +26,7 @@ func init() {
 		Open:          Open,
 		Secrets:       []string{"password", "pass", "sslpassword"},
 		DefaultSchema: defaultSchema,
+		CanMerge:      true,
 	})
 }
 
