@@ -30,7 +30,9 @@ func (r *Runner) applyDelta(ctx context.Context, p *Prepared, target connectors.
 	}
 	defer r.closeModel(m, p.Node.Name)
 	start := time.Now()
-	stats, err := extract.Run(ctx, p.Plan, m, r.Conns.Get, r.limits, &extract.Progress{})
+	progress, end := r.begin(p.Node.Name)
+	defer end()
+	stats, err := extract.Run(ctx, p.Plan, m, r.Conns.Get, r.limits, progress)
 	res.addExtracts(stats)
 	res.Timings.Extract += time.Since(start)
 	if err != nil {

@@ -41,8 +41,8 @@ func statusLine(text, bracket string) string {
 	return text + " " + strings.Repeat(".", dots) + " [" + bracket + "]"
 }
 
-// thousands writes n with commas: 1,204,311.
-func thousands(n int64) string {
+// Thousands writes n with commas: 1,204,311.
+func Thousands(n int64) string {
 	s := fmt.Sprint(n)
 	sign := ""
 	if s[0] == '-' {
@@ -58,7 +58,7 @@ func plural(n int64, one string) string {
 	if n == 1 {
 		return "1 " + one
 	}
-	return thousands(n) + " " + one + "s"
+	return Thousands(n) + " " + one + "s"
 }
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.2fs", d.Seconds()) }

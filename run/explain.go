@@ -23,6 +23,7 @@ type Explanation struct {
 	Extracts   []ExplainedExtract `json:"extracts"`
 	ComputeSQL string             `json:"compute_sql"`
 	Load       string             `json:"load"`
+	Notes      []string           `json:"notes"`
 }
 
 // ExplainTarget is where the result lands.
@@ -65,7 +66,7 @@ func (p *Prepared) Explanation() Explanation {
 	e := Explanation{
 		Model: modelTitle(p.Node), Lane: plan.Lane, LaneReason: plan.LaneReason, Strategy: p.Strategy, Watermark: p.Mark,
 		Target:  ExplainTarget{p.Node.Connection, p.Target.String()},
-		Scalars: append([]Scalar{}, p.Scalars...), Extracts: []ExplainedExtract{}, ComputeSQL: project.Display(plan.SQL), Load: "staging → swap",
+		Scalars: append([]Scalar{}, p.Scalars...), Extracts: []ExplainedExtract{}, ComputeSQL: project.Display(plan.SQL), Load: "staging → swap", Notes: append([]string{}, plan.Notes...),
 	}
 	if p.Delta != nil {
 		e.Load = "staging → " + p.Strategy + " in one transaction"
@@ -122,8 +123,13 @@ func (e Explanation) Write(w io.Writer, materialized string) error {
 	for _, x := range e.Extracts {
 		x.write(&b)
 	}
-	b.WriteString("  compute\n")
-	indent(&b, "    ", e.ComputeSQL)
+	for _, n := range e.Notes {
+		fmt.Fprintf(&b, "  note     %s\n", n)
+	}
+	if e.Lane == planner.LaneCompute {
+		b.WriteString("  compute\n")
+		indent(&b, "    ", e.ComputeSQL)
+	}
 	fmt.Fprintf(&b, "  load     %s\n", e.Load)
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -144,7 +144,9 @@ func (r *Runner) federate(ctx context.Context, p *Prepared, target connectors.Co
 		plan = emptied(plan)
 	}
 	start := time.Now()
-	stats, err := extract.Run(ctx, plan, m, r.Conns.Get, r.limits, &extract.Progress{})
+	progress, end := r.begin(p.Node.Name)
+	defer end()
+	stats, err := extract.Run(ctx, plan, m, r.Conns.Get, r.limits, progress)
 	res.addExtracts(stats)
 	res.Timings.Extract += time.Since(start)
 	if err != nil {

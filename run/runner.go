@@ -54,6 +54,7 @@ type Runner struct {
 	stateErr  error
 
 	mu        sync.Mutex
+	active    map[string]*activity
 	plannedAs map[string][]connectors.Column // columns of models that are planned but not built
 }
 

@@ -18,6 +18,9 @@ func (r *Runner) stream(ctx context.Context, p *Prepared, target connectors.Conn
 	if err != nil {
 		return err
 	}
+	progress, end := r.begin(p.Node.Name)
+	defer end()
+	src.progress = progress
 	spec := connectors.StageSpec{RunID: r.RunID, Target: p.Target, Columns: p.Plan.Columns, Options: targetOptions(p.Node, p.Plan)}
 	start := time.Now()
 	res.Loaded, err = load.Replace(ctx, target, spec, src)
@@ -37,12 +40,13 @@ func (r *Runner) streamed(p *Prepared, res *Result) (*streamed, error) {
 
 // streamed is the result of a source's query.
 type streamed struct {
-	name   string
-	conn   connectors.Conn
-	query  connectors.Query
-	limits *extract.Limits
-	res    *Result
-	stat   extract.Stat
+	name     string
+	conn     connectors.Conn
+	query    connectors.Query
+	limits   *extract.Limits
+	res      *Result
+	stat     extract.Stat
+	progress *extract.Progress
 }
 
 func (s *streamed) Rows(ctx context.Context, emit func(arrow.RecordBatch) error) error {
@@ -57,7 +61,10 @@ func (s *streamed) Rows(ctx context.Context, emit func(arrow.RecordBatch) error)
 		t := time.Now()
 		defer func() { handing += time.Since(t) }()
 		s.stat.Rows += rec.NumRows()
-		s.stat.Bytes += extract.RecordBytes(rec)
+		size := extract.RecordBytes(rec)
+		s.stat.Bytes += size
+		s.progress.Rows.Add(rec.NumRows())
+		s.progress.Bytes.Add(size)
 		s.res.RowsOut += rec.NumRows()
 		return emit(rec)
 	})

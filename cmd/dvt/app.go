@@ -26,11 +26,12 @@ type app struct {
 	threads                                                   int
 	debug, quiet, noColor                                     bool
 
-	started  time.Time
-	logFile  *os.File
-	log      *slog.Logger
-	runner   *run.Runner
-	redactor *run.Redactor
+	started       time.Time
+	progressShown bool
+	logFile       *os.File
+	log           *slog.Logger
+	runner        *run.Runner
+	redactor      *run.Redactor
 }
 
 func (a *app) command() *cobra.Command {
@@ -97,6 +98,9 @@ func (a *app) load(ctx context.Context, which string, fullRefresh bool) (*projec
 	a.redactor = run.NewRedactor(p.Outputs)
 	if err := a.openLog(p.Dir); err != nil {
 		return nil, err
+	}
+	for _, n := range p.Notes {
+		a.log.Debug(n)
 	}
 	for _, w := range p.Warnings {
 		a.Event(run.Event{Time: time.Now().UTC(), Level: run.Warn, Name: "warning", Text: a.redact(w)})

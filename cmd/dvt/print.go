@@ -25,6 +25,10 @@ func (a *app) Event(e run.Event) {
 	}
 	printing.Lock()
 	defer printing.Unlock()
+	if a.progressShown {
+		_, _ = fmt.Fprint(a.stdout, "\r\x1b[K")
+		a.progressShown = false
+	}
 	e.Text = a.redact(e.Text)
 	if a.logFormat == "json" {
 		line, err := json.Marshal(e)
@@ -56,12 +60,7 @@ func (a *app) colour(e run.Event) string {
 
 // colours holds on a terminal that has not said no.
 func (a *app) colours() bool {
-	f, ok := a.stdout.(*os.File)
-	if !ok || a.noColor || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
-		return false
-	}
-	st, err := f.Stat()
-	return err == nil && st.Mode()&os.ModeCharDevice != 0
+	return !a.noColor && os.Getenv("NO_COLOR") == "" && isTerminal(a.stdout)
 }
 
 // say prints an information line.

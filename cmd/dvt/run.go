@@ -35,6 +35,9 @@ func (a *app) runModels(ctx context.Context, o run.Options, sel, exclude []strin
 		return err
 	}
 	nodes = runnable(nodes)
+	if err := r.Project.Check(nodes); err != nil {
+		return err
+	}
 	a.say("Running with dvt=%s", version)
 	a.say("%s", inventory(r.Project))
 	if len(nodes) == 0 {
@@ -46,7 +49,9 @@ func (a *app) runModels(ctx context.Context, o run.Options, sel, exclude []strin
 	if err := r.Refuse(nodes); err != nil {
 		return err
 	}
+	stop := a.showProgress(r)
 	results := r.Models(ctx, nodes)
+	stop()
 	elapsed := time.Since(a.started)
 	summary := a.summarize(r, results, elapsed)
 	args := map[string]any{"which": "run", "select": sel, "exclude": exclude, "full_refresh": o.FullRefresh, "target": r.Project.TargetName, "threads": r.Project.Threads}
