@@ -6,7 +6,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"net"
 	"sync"
 	"time"
 
@@ -57,7 +59,7 @@ type idleSession struct {
 // Idle sessions older than idleCheck are pinged before use; at most idleMax of a sort
 // are kept.
 const (
-	idleCheck = 20 * time.Second
+	idleCheck = time.Second
 	idleMax   = 8
 )
 
@@ -199,7 +201,16 @@ func (c *conn) run(ctx context.Context, readOnly bool, sql string, sink blockSin
 	if err != nil && ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return statementError(sql, err)
+	return statementError(sql, c.lost(err))
+}
+
+// lost says of which server a connection broke off.
+func (c *conn) lost(err error) error {
+	var ne net.Error
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &ne) {
+		return fmt.Errorf("the connection to %s was lost in the middle of a statement: %w", c.cfg.where(), err)
+	}
+	return err
 }
 
 // stop makes sure that a statement which failed with cause ends on the server.

@@ -55,14 +55,10 @@ func dialHTTP(ctx context.Context, cfg *config) (session, error) {
 }
 
 func httpDialError(err error) error {
-	var u *url.Error
-	if !errors.As(err, &u) {
-		return err
-	}
-	if strings.Contains(u.Err.Error(), "malformed HTTP") {
+	if strings.Contains(err.Error(), "malformed HTTP") {
 		return errors.New("this is not an HTTP port: set driver: native")
 	}
-	return dialError(u.Err) // without the URL
+	return dialError(err)
 }
 
 // request sends one statement. The caller closes the body.
@@ -94,6 +90,10 @@ func (h *httpSession) request(ctx context.Context, id, sql string, body io.Reade
 	}
 	resp, err := h.client.Do(req)
 	if err != nil {
+		var u *url.Error
+		if errors.As(err, &u) { // without the URL, which has the statement and the settings
+			err = noEOF(u.Err)
+		}
 		return nil, err
 	}
 	if resp.StatusCode != http.StatusOK {

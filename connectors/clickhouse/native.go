@@ -224,7 +224,7 @@ func (n *native) block(b blockSource) error {
 func (n *native) packet(sink blockSink) (end bool, err error) {
 	code, err := n.in.uvarint()
 	if err != nil {
-		return false, fmt.Errorf("the server closed the connection in the middle of a result: %w", err)
+		return false, err
 	}
 	switch code {
 	case gotData:

@@ -10,8 +10,9 @@ import (
 )
 
 // Replace makes a sealed staging table the content of its target. Views, grants and row
-// policies hang on the target's name and stay. A target that is a view is dropped
-// first: between the two statements there is no such relation.
+// policies hang on the target's name and stay. Old servers cannot rename a
+// materialized view: such a target is dropped first, and between the two statements
+// there is no such relation.
 func (c *conn) Replace(ctx context.Context, s connectors.Staging) error {
 	st, ok := s.(*staging)
 	if !ok || st.c != c {
@@ -26,6 +27,8 @@ func (c *conn) Replace(ctx context.Context, s connectors.Staging) error {
 	switch {
 	case missing:
 		err = c.run(ctx, false, renameSQL(table, target), nil)
+	case eng.name == "View":
+		err = c.swap(ctx, st)
 	case isView(eng.name):
 		if err = c.run(ctx, false, dropSQL(target), nil); err == nil {
 			err = c.run(ctx, false, renameSQL(table, target), nil)
@@ -49,34 +52,41 @@ func (c *conn) Replace(ctx context.Context, s connectors.Staging) error {
 
 // swap exchanges the target with the staging table and drops the old content.
 func (c *conn) swap(ctx context.Context, st *staging) error {
-	target, table := relation(st.target, ""), st.sqlName()
-	old := beside(st.target, oldPrefix, st.run)
 	exchange, err := c.canExchange(ctx, st.facts, st.target.Schema)
 	if err != nil {
 		return err
 	}
-	if exchange {
-		old = st.table
-		err = c.run(ctx, false, exchangeSQL(table, target), nil)
-	} else {
-		if err = c.run(ctx, false, dropSQL(relation(old, "")), nil); err == nil {
-			err = c.run(ctx, false, renameSQL(target, relation(old, ""), table, target), nil)
-		}
-		if err != nil {
-			// The renames of one statement are made one after another: a failure
-			// between them leaves the target under its old name.
-			err = errors.Join(err, c.restore(context.WithoutCancel(ctx), st.target))
-		}
+	if !exchange {
+		return c.swapByRename(ctx, st)
 	}
-	if err != nil {
+	if err := c.run(ctx, false, exchangeSQL(st.sqlName(), relation(st.target, "")), nil); err != nil {
 		return err
 	}
-	// The new content is in place: that the old one could not be dropped (servers
-	// refuse to drop very large tables) is no failure of the load.
+	c.dropOld(ctx, st.table)
+	return nil
+}
+
+// swapByRename does it in one statement, whose renames the server makes one after
+// another: a failure between them leaves the target under its old name, from which it
+// is put back, here or by the next run.
+func (c *conn) swapByRename(ctx context.Context, st *staging) error {
+	target, old := relation(st.target, ""), beside(st.target, oldPrefix, st.run)
+	if err := c.run(ctx, false, dropSQL(relation(old, "")), nil); err != nil {
+		return err
+	}
+	if err := c.run(ctx, false, renameSQL(target, relation(old, ""), st.sqlName(), target), nil); err != nil {
+		return errors.Join(err, c.restore(context.WithoutCancel(ctx), st.target))
+	}
+	c.dropOld(ctx, old)
+	return nil
+}
+
+// dropOld: the new content is in place, so that the old one could not be dropped
+// (servers refuse to drop very large tables) is no failure of the load.
+func (c *conn) dropOld(ctx context.Context, old connectors.Relation) {
 	if err := c.run(context.WithoutCancel(ctx), false, dropSQL(relation(old, "")), nil); err != nil {
 		c.log.Warn("could not drop the former content", "table", old.String(), "error", err)
 	}
-	return nil
 }
 
 // canExchange: EXCHANGE TABLES needs a database engine that keeps tables by id.

@@ -95,6 +95,13 @@ func TestReplaceViewAndMissing(t *testing.T) {
 		if got := f.table("dep", ""); !reflect.DeepEqual(got, [][]string{{"8"}}) {
 			t.Errorf("the dependent view gives %q", got)
 		}
+		f.exec("CREATE MATERIALIZED VIEW " + f.db + ".mv ENGINE = MergeTree ORDER BY tuple() AS SELECT a FROM " + f.db + ".v")
+		if err := f.load(connectors.StageSpec{Target: f.rel("mv"), Columns: intCol}, batch(t, intCol, `[{"a":9}]`)); err != nil {
+			t.Fatal(err)
+		}
+		if tab := f.describe("mv"); tab.View || f.count("mv") != "1 9" {
+			t.Errorf("%+v %s", tab, f.count("mv"))
+		}
 		// An empty result gives an empty table.
 		if err := f.load(connectors.StageSpec{Target: f.rel("t"), Columns: intCol}); err != nil {
 			t.Fatal(err)

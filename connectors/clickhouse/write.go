@@ -213,7 +213,7 @@ func (st *staging) failed(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return statementError(st.insertText(), err)
+	return statementError(st.insertText(), st.c.lost(err))
 }
 
 // size and column make the collected values a block.
