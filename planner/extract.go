@@ -92,8 +92,12 @@ func pushPredicates(x *Extract, scans []*scan, rules ruleSet) {
 		if len(sc.preds) == 0 && !rules.guards(guardWhole) {
 			continue
 		}
-		every := &connectors.Pred{Kind: connectors.PAnd}
 		preds := unique(sc.preds)
+		text := exprText(&expr{op: opAnd, args: preds})
+		if len(preds) > 0 && slices.Contains(branches, text) {
+			continue
+		}
+		every := &connectors.Pred{Kind: connectors.PAnd}
 		for _, e := range preds {
 			p, why := normalize(e, rules)
 			lost = append(lost, why...)
@@ -103,7 +107,7 @@ func pushPredicates(x *Extract, scans []*scan, rules ruleSet) {
 			}
 			every.Kids = append(every.Kids, p)
 		}
-		branches = append(branches, exprText(&expr{op: opAnd, args: preds}))
+		branches = append(branches, text)
 		either.Kids = append(either.Kids, every)
 	}
 	switch p := simplify(either); {

@@ -49,8 +49,8 @@ func TestGoldenPlans(t *testing.T) {
 			writeCases(t, file, cases)
 		}
 	}
-	if total < 90 {
-		t.Errorf("%d cases, want 90 at least", total)
+	if total < 200 {
+		t.Errorf("%d cases, want 200 at least", total)
 	}
 }
 

@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"cmp"
+	"math"
 	"strings"
 
 	"github.com/dvt-dev/dvt/connectors"
@@ -320,6 +322,11 @@ func compareConstants(a, b constant) (order int, ok bool) {
 	switch {
 	case a.typ.id == "VARCHAR" && a.typ.alias == "":
 		return strings.Compare(a.text, b.text), true
+	case a.typ.id == "FLOAT" || a.typ.id == "DOUBLE":
+		if math.IsNaN(a.float) || math.IsNaN(b.float) { // the greatest, and equal to itself: cmp has it the least
+			return cmp.Compare(b.float, a.float), math.IsNaN(a.float) != math.IsNaN(b.float)
+		}
+		return cmp.Compare(a.float, b.float), true
 	case a.num != nil && b.num != nil && a.typ.id != "UUID" && a.typ.id != "TIME WITH TIME ZONE":
 		return a.num.Cmp(b.num), true
 	}
