@@ -2,6 +2,7 @@ package clickhouse
 
 import (
 	"context"
+	"crypto/tls"
 	"io"
 	"net"
 	"sync"
@@ -18,6 +19,7 @@ type cutter struct {
 	net.Listener
 	to    string
 	limit int64
+	tls   *tls.Config // set: clients must use TLS
 	wg    sync.WaitGroup
 }
 
@@ -45,6 +47,9 @@ func newCutter(t *testing.T, to string, limit int64) *cutter {
 }
 
 func (c *cutter) forward(in net.Conn) {
+	if c.tls != nil {
+		in = tls.Server(in, c.tls)
+	}
 	defer func() { _ = in.Close() }()
 	out, err := net.Dial("tcp", c.to)
 	if err != nil {

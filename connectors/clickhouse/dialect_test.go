@@ -195,6 +195,17 @@ func TestStatements(t *testing.T) {
 	}
 }
 
+// Exec throws away what a statement returns, whatever its types.
+func TestExecSelect(t *testing.T) {
+	both(t, func(t *testing.T, f *fixture) {
+		for _, sql := range []string{"SELECT toLowCardinality('a'), [1, NULL], ([('x', 1)], 2), CAST(NULL AS Nullable(String)), toDecimal128('1', 2)", "SELECT 1 WHERE 1 = 0", "SHOW DATABASES"} {
+			if err := f.Exec(context.Background(), sql+"; SELECT 1"); err != nil {
+				t.Errorf("%s: %v", sql, err)
+			}
+		}
+	})
+}
+
 func TestParseType(t *testing.T) {
 	for in, want := range map[string]string{
 		"Array(Nullable(Decimal(18, 4)))":                           "DECIMAL(18,4)[]",

@@ -3,6 +3,10 @@ package clickhouse
 import (
 	"fmt"
 	"io"
+
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/dvt-dev/dvt/connectors"
 )
 
 // discard reads blocks and throws them away.
@@ -74,6 +78,13 @@ func discardData(in *input, t *chType, n int) error {
 	}
 	if w := t.width(); w > 0 {
 		return skip(n * w)
+	}
+	if typ := t.logical(); typ.Kind != connectors.Invalid {
+		data, err := (&decoder{in: in, alloc: memory.DefaultAllocator}).data(t, n, typ, nil, false)
+		if err == nil {
+			data.Release()
+		}
+		return err
 	}
 	return fmt.Errorf("unexpected column of type %s", t.text)
 }

@@ -18,6 +18,7 @@ const (
 	codeTableExists     = 57
 	codeUnknownDatabase = 81
 	codeReadonly        = 164
+	codeTableDropped    = 218
 	codeTableLocked     = 368 // a table of that name is being created or dropped
 )
 

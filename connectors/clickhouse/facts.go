@@ -140,6 +140,7 @@ func (c *conn) sessionSettings(f *facts, readOnly bool) ([]setting, error) {
 	add("offset", 0)
 	add("extremes", 0)
 	add("send_logs_level", "none")
+	add("max_query_size", 64<<20) // lists of join keys are long
 	if readOnly {
 		add("max_block_size", 16384)
 	} else {
@@ -148,7 +149,6 @@ func (c *conn) sessionSettings(f *facts, readOnly bool) ([]setting, error) {
 		add("async_insert", 0)
 		add("optimize_on_insert", 0) // the rows staged are counted
 		add("receive_timeout", 12*3600)
-		add("max_query_size", 64<<20)
 		add("allow_experimental_low_cardinality_type", 1)
 		add("allow_suspicious_low_cardinality_types", 1)
 		add("allow_experimental_bigint_types", 1)

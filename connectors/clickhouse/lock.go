@@ -122,7 +122,7 @@ func (l *tableLock) state(ctx context.Context) (owner string, age int64, err err
 	owner = strings.TrimPrefix(rows[0][0], ownerColumn(""))
 	age, _ = strconv.ParseInt(rows[0][1], 10, 64)
 	beat, err := l.c.text(ctx, lockAgeSQL(l.sqlName()))
-	if errors.Is(err, connectors.ErrNotFound) { // released meanwhile
+	if errors.Is(err, connectors.ErrNotFound) || isCode(err, codeTableDropped) { // released meanwhile
 		return "", 0, nil
 	}
 	if err != nil {
