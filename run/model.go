@@ -2,7 +2,6 @@ package run
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -16,29 +15,6 @@ import (
 	"github.com/dvt-dev/dvt/planner"
 	"github.com/dvt-dev/dvt/project"
 )
-
-// Models runs nodes and reports each; it is what `dvt run` does.
-func (r *Runner) Models(ctx context.Context, nodes []*project.Node) []*Result {
-	for _, n := range nodes {
-		if n.Promoted {
-			r.emit(Warn, "warning", n, "", nil, n.PromotionWarning)
-		}
-	}
-	return r.Run(ctx, nodes, r.runModel)
-}
-
-func (r *Runner) runModel(ctx context.Context, n *project.Node, res *Result) {
-	err := r.model(ctx, n, res)
-	if err == nil {
-		res.Status, res.Message = Success, "SUCCESS"
-		return
-	}
-	if cause := context.Cause(ctx); cause != nil && errors.Is(err, context.Canceled) {
-		err = fmt.Errorf("cancelled: %w", cause)
-	}
-	res.Status, res.Err = Error, r.explainError(n, err)
-	res.Message = r.Redact.String(res.Err.Error())
-}
 
 // model runs one model from plan to swap.
 func (r *Runner) model(ctx context.Context, n *project.Node, res *Result) error {

@@ -29,6 +29,7 @@ type Options struct {
 	FailFast    bool
 	Empty       bool   // read no rows: build every target empty
 	Range       string // --range start,end[,step]
+	Store       bool   // --store-failures: keep the failing rows of every test
 }
 
 // Runner runs the models of one project. Close it.

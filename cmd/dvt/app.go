@@ -55,7 +55,8 @@ func (a *app) command() *cobra.Command {
 	f.BoolVarP(&a.quiet, "quiet", "q", false, "print errors only")
 	f.BoolVar(&a.noColor, "no-color", false, "no colours (also NO_COLOR)")
 	root.AddCommand(
-		a.initCommand(), a.debugCommand(), a.compileCommand(), a.explainCommand(), a.runCommand(), a.showCommand(),
+		a.initCommand(), a.debugCommand(), a.compileCommand(), a.explainCommand(), a.runCommand(), a.buildCommand(), a.showCommand(),
+		a.seedCommand(), a.snapshotCommand(), a.testCommand(), a.sourceCommand(), a.retryCommand(),
 		a.lsCommand(), a.cleanCommand(), a.stateCommand(), a.syncCommand(), a.versionCommand(),
 		a.unsupported("deps", "put the packages' folders into dbt_packages/ (dbt deps does that) or copy their macros into macros/"),
 		a.unsupported("run-operation", "run a statement as a hook, or with the engine's own client"),
