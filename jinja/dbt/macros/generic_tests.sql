@@ -1,5 +1,5 @@
 {#
-    The generic tests. Each is a query for the rows that fail. The bodies can be
+    The four generic tests. Each is a query for the rows that fail. The bodies can be
     overridden per engine: default__test_<name>, postgres__test_<name> and so on.
 #}
 
@@ -51,14 +51,6 @@
         group by {{ field }}
     ) as parent on child.from_field = parent.to_field
     where parent.to_field is null
-{%- endmacro %}
-
-{# rows for which an expression is false; on a column, the expression follows its name #}
-{% test expression(model, expression, column_name=none) %}{{ return(adapter.dispatch('test_expression', 'dbt')(model, expression, column_name)) }}{% endtest %}
-{% macro default__test_expression(model, expression, column_name=none) -%}
-    select *
-    from {{ model }}
-    where not ({{ column_name ~ ' ' if column_name is not none }}{{ expression }})
 {%- endmacro %}
 
 {# what a test's failing rows come to; fail_calc, warn_if and error_if are its config #}
