@@ -9,9 +9,14 @@ import (
 	"github.com/dvt-dev/dvt/connectors"
 )
 
-// attrCharset is the key of Column.Attrs under which a text column has its character
-// set.
-const attrCharset = "charset"
+// Keys of Column.Attrs.
+const (
+	attrCharset = "charset" // a text column's character set
+	// attrDefault is set where a row that does not name the column gets a value anyway:
+	// a default, the next number, what the column is generated from.
+	attrDefault = "default"
+	attrStorage = "storage" // the table's storage engine, where it has no transactions
+)
 
 // Describe reads the columns of rel from information_schema.
 func (c *Conn) Describe(ctx context.Context, rel connectors.Relation) (*connectors.Table, error) {
@@ -60,7 +65,14 @@ func (s *session) describe(ctx context.Context, rel connectors.Relation) (*conne
 		return nil, nil, err
 	}
 	for _, r := range rows {
-		t.Columns = append(t.Columns, s.c.column(r, json[r[0].s]))
+		col := s.c.column(r, json[r[0].s])
+		if !col.Nullable && (!r[6].null || strings.Contains(r[7].s, "auto_increment") || isGenerated(r[7].s)) {
+			setAttr(&col, attrDefault, "yes")
+		}
+		if info.kind == "BASE TABLE" && notTransactional(info.engine) != "" {
+			setAttr(&col, attrStorage, info.engine)
+		}
+		t.Columns = append(t.Columns, col)
 		info.columns = append(info.columns, extra{deflt: r[6], attribute: r[7].s, comment: r[8].s})
 	}
 	if len(t.Columns) == 0 {
@@ -77,6 +89,18 @@ func (s *session) describe(ctx context.Context, rel connectors.Relation) (*conne
 		}
 	}
 	return t, info, nil
+}
+
+func setAttr(col *connectors.Column, key, value string) {
+	if col.Attrs == nil {
+		col.Attrs = map[string]string{}
+	}
+	col.Attrs[key] = value
+}
+
+// isGenerated reads the catalog's EXTRA.
+func isGenerated(attribute string) bool {
+	return strings.Contains(attribute, "GENERATED") && !strings.Contains(attribute, "DEFAULT_GENERATED")
 }
 
 // column maps one row of columnsSQL.

@@ -20,6 +20,12 @@ const (
 	errLockWait        = 1205
 	errPacketTooLarge  = 1153
 	errFuncPacket      = 1301
+	errDeadlock        = 1213
+	errDuplicate       = 1062
+	errNoSuchIndex     = 1176
+	errNoThread        = 1094
+	errNoDatabaseRight = 1044
+	errNoTableRight    = 1142
 )
 
 func isCode(err error, codes ...uint16) bool {

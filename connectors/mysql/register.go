@@ -1,7 +1,7 @@
 // Package mysql reads and writes MySQL and MariaDB servers. Both names of profiles.yml
 // lead here: what differs between the two is decided by the version that the server
-// reports. It plans nothing and applies no delta: it answers what the engine can do and
-// moves rows.
+// reports. It plans nothing: it answers what the engine can do, moves rows and
+// applies deltas.
 package mysql
 
 import (
@@ -100,7 +100,8 @@ func parse(out connectors.Output, env connectors.Env) (*settings, error) {
 	if cfg.Timeout == 0 {
 		cfg.Timeout = 10 * time.Second
 	}
-	cfg.MaxAllowedPacket = 0 // ask the server: the driver's own 64 MB would refuse what it allows
+	cfg.MaxAllowedPacket = 0   // ask the server: the driver's own 64 MB would refuse what it allows
+	cfg.ClientFoundRows = true // an UPDATE counts the rows that it found, also where nothing changed
 	cfg.Loc = time.UTC
 	cfg.ParseTime = false // the driver turns '2024-00-10' into 2023-12-10
 	cfg.Logger = &driver.NopLogger{}
