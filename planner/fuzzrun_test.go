@@ -50,10 +50,6 @@ type fuzzDialect struct {
 	r *rand.Rand
 }
 
-func (d fuzzDialect) Relation(r connectors.Relation) string {
-	return `"src_whole"."main".` + quote(r.Name)
-}
-
 func (d fuzzDialect) Leaf(p *connectors.Pred, t *connectors.Table) connectors.Answer {
 	switch d.r.Intn(12) {
 	case 0:
@@ -65,33 +61,27 @@ func (d fuzzDialect) Leaf(p *connectors.Pred, t *connectors.Table) connectors.An
 	return d.testDialect.Leaf(p, t)
 }
 
-func (d fuzzDialect) Select(e connectors.Extract) string {
-	return d.named(d.testDialect.Select(e), e.Table)
-}
-
 func (d fuzzDialect) Extreme(t *connectors.Table, col int, highest bool) (string, bool) {
 	sql, ok := d.testDialect.Extreme(t, col, highest)
 	return sql, ok && d.r.Intn(20) > 0
 }
 
-func (d fuzzDialect) SelectExtremes(e connectors.Extract, exprs []string) string {
-	return d.named(d.testDialect.SelectExtremes(e, exprs), e.Table)
-}
-
-// named puts this dialect's name of the relation in place of testDialect's.
-func (d fuzzDialect) named(sql string, t *connectors.Table) string {
-	return strings.Replace(sql, d.testDialect.Relation(t.Relation), d.Relation(t.Relation), 1)
-}
-
 func newFuzz(t *testing.T, seed int64) *fuzz {
 	t.Helper()
 	r := rand.New(rand.NewSource(seed))
-	f := &fuzz{t: t, planner: newPlanner(t), gen: &generator{r: r}, whole: map[string]int{}}
-	d := fuzzDialect{testDialect{text: connectors.Exact}, r}
+	f := newBench(t, r)
+	d := fuzzDialect{testDialect{text: connectors.Exact, catalog: "src_whole"}, r}
 	for _, n := range []string{"ta", "tb", "tc"} {
 		f.rels = append(f.rels, rel("src", "main", n, d, fuzzColumns...))
 		f.gen.tables = append(f.gen.tables, viewName(&f.rels[len(f.rels)-1]))
 	}
+	return f
+}
+
+// newBench opens two databases, one of whole relations and one of what plans extract.
+func newBench(t *testing.T, r *rand.Rand) *fuzz {
+	t.Helper()
+	f := &fuzz{t: t, planner: newPlanner(t), gen: &generator{r: r}, whole: map[string]int{}}
 	db, err := sql.Open("duckdb", "")
 	if err != nil {
 		t.Fatal(err)

@@ -27,6 +27,9 @@ func TestReduce(t *testing.T) {
 	if fmt.Sprint(plan.KeyReductions) != "[{1 0 0 1 inner}]" {
 		t.Fatalf("reductions %v", plan.KeyReductions)
 	}
+	if got, want := plan.KeyText(plan.KeyReductions[0]), "pg.orders.customer_id ∈ keys of my.customers.id"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
 	before := plan.Extracts[0]
 	null := connectors.Value{Null: true}
 	many := make([]connectors.Value, MaxKeys+1)

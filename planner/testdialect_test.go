@@ -15,12 +15,18 @@ import (
 type testDialect struct {
 	text   connectors.Verdict
 	refuse func(*connectors.Pred) bool
+	// catalog is where the relations are, "" where none is run.
+	catalog string
 }
 
 func (d testDialect) Quote(ident string) string { return quote(ident) }
 
 func (d testDialect) Relation(r connectors.Relation) string {
-	return quote(r.Schema) + "." + quote(r.Name)
+	name := quote(r.Schema) + "." + quote(r.Name)
+	if d.catalog != "" {
+		name = quote(d.catalog) + "." + name
+	}
+	return name
 }
 
 func (d testDialect) Select(e connectors.Extract) string {
