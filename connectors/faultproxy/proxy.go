@@ -52,8 +52,12 @@ type Rule struct {
 	Bytes     int64
 	Direction Direction
 	After     time.Duration // or this time after Set
-	Rate      int64         // Slow: bytes per second, at least 1
-	Do        func()        // called once when the trigger is reached, before any further byte passes
+	// Match, on one connection and in Direction, begins the fault before its first byte
+	// passes; with Passing, after the bytes that were read with it have passed.
+	Match   string
+	Passing bool
+	Rate    int64  // Slow: bytes per second, at least 1
+	Do      func() // called once when the trigger is reached, before any further byte passes
 }
 
 // Proxy forwards a loopback port to a server. Close it.
@@ -82,7 +86,8 @@ type pair struct {
 	client, server *net.TCPConn
 	done           chan struct{} // closed with the connections
 	once           sync.Once
-	cut            [2]bool // directions that Truncate has ended; under Proxy.mu
+	cut            [2]bool   // directions that Truncate has ended; under Proxy.mu
+	tail           [2][]byte // what has passed last, for a Match that comes in two reads
 }
 
 // reset ends both sides with RST, so that data in flight is lost as when a machine dies.
@@ -136,7 +141,7 @@ func (p *Proxy) Set(r Rule) {
 			case <-a.over:
 			}
 		})
-	case r.Bytes == 0:
+	case r.Bytes == 0 && r.Match == "":
 		p.fire(a, nil)
 	}
 }

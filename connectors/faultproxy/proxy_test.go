@@ -70,15 +70,22 @@ func dial(t *testing.T, p *Proxy) *net.TCPConn {
 	return c.(*net.TCPConn)
 }
 
+// read takes all that a new connection gives. That it cannot even be opened is an error
+// like one of reading: a reset may come before the connection is told to be there.
+func read(p *Proxy) ([]byte, error) {
+	c, err := net.Dial("tcp", p.Addr())
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = c.Close() }()
+	_ = c.SetDeadline(time.Now().Add(10 * time.Second))
+	return io.ReadAll(c)
+}
+
 // refused checks that nothing answers, neither to the first packet nor later.
 func refused(t *testing.T, p *Proxy) {
 	t.Helper()
-	c, err := net.Dial("tcp", p.Addr())
-	if err != nil {
-		return
-	}
-	defer func() { _ = c.Close() }()
-	if got, err := io.ReadAll(c); err == nil {
+	if got, err := read(p); err == nil {
 		t.Fatal("it answered with", len(got), "bytes and an orderly end")
 	}
 }
@@ -110,7 +117,7 @@ func TestTruncateIsExactAndOrderly(t *testing.T) {
 	p := proxied(t, source(t, size))
 	p.Set(Rule{Fault: Truncate, Bytes: 123_457})
 	other := dial(t, p) // not yet counted: nothing was asked of it
-	got, err := io.ReadAll(dial(t, p))
+	got, err := read(p)
 	rest, err2 := io.ReadAll(other)
 	if err != nil || err2 != nil {
 		t.Fatal("the end is not orderly:", err, err2)
@@ -127,7 +134,7 @@ func TestTruncateIsExactAndOrderly(t *testing.T) {
 func TestTruncateAlone(t *testing.T) {
 	p := proxied(t, source(t, size))
 	p.Set(Rule{Fault: Truncate, Bytes: 123_457})
-	got, err := io.ReadAll(dial(t, p))
+	got, err := read(p)
 	if err != nil || len(got) != 123_457 {
 		t.Fatal(len(got), err)
 	}
@@ -136,11 +143,11 @@ func TestTruncateAlone(t *testing.T) {
 func TestCut(t *testing.T) {
 	p := proxied(t, source(t, size))
 	p.Set(Rule{Fault: Cut, Bytes: 100_000})
-	got, err := io.ReadAll(dial(t, p))
+	got, err := read(p)
 	if err == nil || len(got) > 100_000 {
 		t.Fatal("a reset must be an error:", len(got), err)
 	}
-	if got, err = io.ReadAll(dial(t, p)); err != nil || len(got) != size {
+	if got, err = read(p); err != nil || len(got) != size {
 		t.Fatal("a new connection must pass:", len(got), err)
 	}
 }
@@ -172,7 +179,7 @@ func TestRefuse(t *testing.T) {
 	p.Set(Rule{Fault: Refuse})
 	refused(t, p)
 	p.Heal()
-	if got, err := io.ReadAll(dial(t, p)); err != nil || len(got) != size {
+	if got, err := read(p); err != nil || len(got) != size {
 		t.Fatal(len(got), err)
 	}
 }
@@ -215,7 +222,7 @@ func TestSlow(t *testing.T) {
 	p := proxied(t, source(t, 20_000))
 	p.Set(Rule{Fault: Slow, Rate: 100_000})
 	start := time.Now()
-	got, err := io.ReadAll(dial(t, p))
+	got, err := read(p)
 	if err != nil || len(got) != 20_000 {
 		t.Fatal(len(got), err)
 	}
@@ -229,7 +236,7 @@ func TestDoAtAByte(t *testing.T) {
 	var calls atomic.Int32
 	var at atomic.Int64
 	p.Set(Rule{Bytes: 70_001, Do: func() { calls.Add(1); at.Store(p.Passed(ToClient)) }})
-	if got, err := io.ReadAll(dial(t, p)); err != nil || len(got) != size {
+	if got, err := read(p); err != nil || len(got) != size {
 		t.Fatal(len(got), err)
 	}
 	if calls.Load() != 1 || at.Load() != 70_001 {
@@ -246,4 +253,35 @@ func TestNoServer(t *testing.T) {
 	_ = l.Close()
 	p := proxied(t, addr)
 	refused(t, p)
+}
+
+func TestMatch(t *testing.T) {
+	p := proxied(t, source(t, 10))
+	var at atomic.Int64
+	note := func() { at.Store(p.Passed(ToServer)) }
+	send := func(parts ...string) {
+		c := dial(t, p)
+		for _, s := range parts {
+			if _, err := c.Write([]byte(s)); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+	}
+	p.Set(Rule{Direction: ToServer, Match: "COMMIT", Do: note})
+	send("SELECT 1; COMMIT;")
+	if !p.Fired() || at.Load() != 10 {
+		t.Fatal("bytes before the match:", at.Load())
+	}
+	before := p.Passed(ToServer)
+	p.Set(Rule{Direction: ToServer, Match: "COMMIT", Passing: true, Do: note})
+	send("SELECT 1; COM", "MIT;")
+	if !p.Fired() || at.Load()-before != 17 {
+		t.Fatal("bytes up to the end of what held the match:", at.Load()-before)
+	}
+	p.Set(Rule{Direction: ToServer, Match: "COMMIT"})
+	send("ROLLBACK;")
+	if p.Fired() {
+		t.Fatal("there was no COMMIT")
+	}
 }

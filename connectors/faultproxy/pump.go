@@ -1,6 +1,7 @@
 package faultproxy
 
 import (
+	"bytes"
 	"net"
 	"sync"
 	"time"
@@ -99,6 +100,14 @@ func (p *Proxy) forward(c *pair, d Direction, to *net.TCPConn, data []byte) (n i
 		a.passed += int64(n)
 	}
 	reached := counts && n > 0 && a.passed == a.Bytes
+	if !a.fired && a.Match != "" && a.Direction == d {
+		if at := c.find(d, data, a.Match); at >= 0 {
+			reached = true
+			if !a.Passing {
+				n = at
+			}
+		}
+	}
 	var pause time.Duration
 	if a.fired && a.Fault == Slow {
 		rate := max(a.Rate, 1)
@@ -107,10 +116,13 @@ func (p *Proxy) forward(c *pair, d Direction, to *net.TCPConn, data []byte) (n i
 	}
 	p.total[d] += int64(n)
 	p.mu.Unlock()
-	if n == 0 { // another connection is just about to reach the trigger
+	if n > 0 {
+		if _, err := to.Write(data[:n]); err != nil {
+			return n, false
+		}
+		c.keep(d, data[:n])
+	} else if !reached { // another connection is just about to reach the trigger
 		pause = time.Millisecond
-	} else if _, err := to.Write(data[:n]); err != nil {
-		return n, false
 	}
 	if reached {
 		p.fire(a, c)
@@ -123,6 +135,25 @@ func (p *Proxy) forward(c *pair, d Direction, to *net.TCPConn, data []byte) (n i
 		}
 	}
 	return n, true
+}
+
+// tailBytes bounds a Match that comes in two reads.
+const tailBytes = 128
+
+// find is where match begins in data, 0 if it began before, -1 if it is not there.
+func (c *pair) find(d Direction, data []byte, match string) int {
+	tail := c.tail[d]
+	tail = tail[max(0, len(tail)-len(match)+1):]
+	at := bytes.Index(append(tail[:len(tail):len(tail)], data...), []byte(match))
+	if at < 0 {
+		return -1
+	}
+	return max(0, at-len(tail))
+}
+
+func (c *pair) keep(d Direction, data []byte) {
+	t := append(c.tail[d], data...)
+	c.tail[d] = t[max(0, len(t)-tailBytes):]
 }
 
 // unstalled waits while the rule stalls; false when the connection is over.
