@@ -15,6 +15,9 @@ import (
 
 var _ connectors.Merger = (*conn)(nil)
 
+// applyLockTimeout is how long one attempt asks for a lock. A variable for tests.
+var applyLockTimeout = lastLockTimeout
+
 // More SQLSTATE codes that a decision hangs on.
 const (
 	codeSerialization   = "40001"
@@ -161,7 +164,7 @@ func (m *merge) lock(ctx context.Context) (oid string, err error) {
 	if len(m.delta.Alter) > 0 {
 		mode = "ACCESS EXCLUSIVE"
 	}
-	if _, err := c.query(ctx, pc, set, strconv.FormatInt(lastLockTimeout.Milliseconds(), 10)); err != nil {
+	if _, err := c.query(ctx, pc, set, strconv.FormatInt(applyLockTimeout.Milliseconds(), 10)); err != nil {
 		return "", err
 	}
 	if err := c.exec(ctx, pc, c.dialect.lockSQL(m.st.target, mode)); err != nil {
