@@ -53,7 +53,11 @@ func (c *Connections) Get(name string) (connectors.Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("output %q: %w", name, err)
 	}
-	conn, err := kind.Open(out, c.env)
+	out, env, err := withTimeouts(out, c.env)
+	if err != nil {
+		return nil, fmt.Errorf("output %q: %w", name, err)
+	}
+	conn, err := kind.Open(out, env)
 	if err != nil {
 		return nil, fmt.Errorf("output %q: %w", name, err)
 	}
