@@ -101,7 +101,7 @@ func (p *Project) manifestNode(n *Node) object {
 
 func manifestTest(o object, n *Node) {
 	o["column_name"], o["file_key_name"], o["attached_node"], o["test_metadata"] = nil, nil, nil, nil
-	if n.Test.Generic == "" {
+	if n.Test == nil || n.Test.Generic == "" { // nil: disabled
 		return
 	}
 	ns, name := any(nil), n.Test.Generic
