@@ -45,8 +45,12 @@ func (w *walker) free(typ string, n obj, kids []output) []*place {
 		}
 		return free
 	case "AGGREGATE_AND_GROUP_BY":
-		if len(list(n, "grouping_sets")) > 1 {
+		sets := list(n, "grouping_sets")
+		if len(sets) != 1 {
 			return nil
+		}
+		if set, _ := sets[0].([]any); len(set) != len(list(n, "groups")) {
+			return nil // a key that is not in the set is NULL
 		}
 		out := []*place{}
 		for _, g := range parseExprs(list(n, "groups")) {
