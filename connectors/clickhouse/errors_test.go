@@ -38,7 +38,7 @@ func TestConnectErrors(t *testing.T) {
 				out := serverOutput(t, driver, "default")
 				c.change(out.Keys)
 				conn := openConn(t, out)
-				conn.cfg.connectTimeout = time.Second
+				conn.cfg.connectTimeout = 400 * time.Millisecond
 				_, err := conn.Ping(context.Background())
 				var ce *connectors.ConnectError
 				if !errors.As(err, &ce) || !strings.Contains(strings.ToLower(err.Error()), strings.ToLower(c.want)) {

@@ -271,13 +271,13 @@ func TestManyBlocks(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for range 20 {
+		for range 10 {
 			write(16384, "short")
 		}
 		for range 12 {
 			write(4, long)
 		}
-		write(300_000, "")
+		write(140_000, "")
 		rows, err := st.Seal(ctx)
 		if err != nil || rows != n {
 			t.Fatalf("%d of %d rows, %v", rows, n, err)
