@@ -87,6 +87,10 @@ func (r *Runner) prepare(ctx context.Context, n *project.Node, mode planMode, pa
 func (r *Runner) prepareSQL(ctx context.Context, n *project.Node, compiled *project.Compiled, sql string, mode planMode, path []string) (*Prepared, error) {
 	p := &Prepared{Node: n, Compiled: compiled, Target: n.Relation(), Strategy: "replace"}
 	if mode.wrap != nil {
+		// Before it is wrapped, what is wrong with it is said of the user's own text.
+		if _, err := r.planner.Relations(ctx, sql); err != nil {
+			return nil, r.located(n, err)
+		}
 		sql = mode.wrap(sql)
 	}
 	input, err := r.input(ctx, n, compiled, sql, mode, path)

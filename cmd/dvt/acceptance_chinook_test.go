@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -116,6 +117,8 @@ func insertRows(t *testing.T, engine string, db *enginetest.DB, table string, ro
 				switch {
 				case v == nil:
 					b.WriteString("NULL")
+				case engine == "ch" && numeric(*v):
+					b.WriteString(*v)
 				case engine == "my" || engine == "ch":
 					b.WriteString("'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(*v) + "'")
 				default:
@@ -127,6 +130,11 @@ func insertRows(t *testing.T, engine string, db *enginetest.DB, table string, ro
 		mustExec(t, db, b.String())
 		rows = rows[n:]
 	}
+}
+
+func numeric(s string) bool {
+	_, err := strconv.ParseFloat(s, 64)
+	return err == nil
 }
 
 // newSchema makes a schema (database) of one name on the three servers and returns it.

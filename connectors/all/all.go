@@ -4,6 +4,7 @@ package all
 import (
 	_ "github.com/dvt-dev/dvt/connectors/clickhouse"
 	_ "github.com/dvt-dev/dvt/connectors/duckdb"
+	_ "github.com/dvt-dev/dvt/connectors/file"
 	_ "github.com/dvt-dev/dvt/connectors/mysql"
 	_ "github.com/dvt-dev/dvt/connectors/postgres"
 	_ "github.com/dvt-dev/dvt/connectors/sqlite"

@@ -48,7 +48,11 @@ func (d dialect) missing(rel connectors.Relation) string {
 // from is a described relation, or one whose columns the project declares.
 func (d dialect) from(t *connectors.Table) string {
 	if len(t.Columns) > 0 && t.Columns[0].Attrs[scanAttr] != "" {
-		return t.Columns[0].Attrs[scanAttr]
+		scan := t.Columns[0].Attrs[scanAttr]
+		if strings.HasPrefix(scan, "read_csv(") {
+			return declared(scan, t.Columns, foundTypes(t.Columns))
+		}
+		return scan
 	}
 	f, err := d.c.resolve(t.Relation)
 	if err != nil {
@@ -71,7 +75,11 @@ func (d dialect) from(t *connectors.Table) string {
 			o.delim = "\t"
 		}
 	}
-	return readCSV(f.files, o, names(t.Columns), types)
+	text := make([]string, len(types))
+	for i := range text {
+		text[i] = "VARCHAR"
+	}
+	return declared(readCSV(f.files, o, names(t.Columns), text), t.Columns, text)
 }
 
 func names(cols []connectors.Column) []string {
