@@ -16,6 +16,13 @@ type Merger interface {
 	Apply(ctx context.Context, st Staging, d Delta) (Applied, error)
 }
 
+// DeltaChecker is a Merger that can tell from the description of a target that it takes
+// no delta (no transactions, a server too old). It is asked before anything is read;
+// without it Apply is what refuses.
+type DeltaChecker interface {
+	CheckDelta(ctx context.Context, t *Table, d Delta) error
+}
+
 // AppendOnly is a target that can add rows to a relation atomically but not change or
 // delete them (files). A Merger needs it not.
 type AppendOnly interface {

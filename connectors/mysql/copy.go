@@ -181,6 +181,9 @@ func (m *merge) widenPart(t *target) (string, error) {
 	if !t.chosen && old.Collation != "" && isCharacter(t.nat.base) {
 		base, _, _ := strings.Cut(t.ddl, " CHARACTER SET ")
 		base, _, _ = strings.Cut(base, " COLLATE ")
+		if n := t.col.Type.Length; n > 0 && n <= 16383 && parseNative(old.Native).base == "varchar" {
+			base = fmt.Sprintf("varchar(%d)", n) // its indexes stay whole
+		}
 		wide.ddl = base + " CHARACTER SET " + old.Attrs[attrCharset] + " COLLATE " + old.Collation
 	}
 	attributes := dialect{m.st.c}.defaultText(x, t.nat.base)

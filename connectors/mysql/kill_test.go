@@ -23,8 +23,13 @@ const (
 	childRows = 300
 )
 
-// child replaces one table again and again, until it is killed.
+// child loads one table again and again, until it is killed: replaces it, or merges into
+// it where db has such a prefix.
 func child(db string) error {
+	what, name, merges := strings.Cut(db, ":")
+	if merges {
+		db = name
+	}
 	k := map[string]any{"schema": db}
 	for key, name := range map[string]string{"server": "HOST", "port": "PORT", "username": "USER", "password": "PASSWORD"} {
 		k[key] = os.Getenv("DVT_TEST_MY_" + name)
@@ -34,6 +39,9 @@ func child(db string) error {
 		return err
 	}
 	c := conn.(*Conn)
+	if merges {
+		return mergeChild(c, what == "alter")
+	}
 	cols := []connectors.Column{column("id", connectors.T(connectors.BigInt)), column("g", connectors.T(connectors.Varchar))}
 	for g := 0; ; g++ {
 		if err := c.CleanStaging(context.Background(), connectors.Relation{Name: "victim"}); err != nil {

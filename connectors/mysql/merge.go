@@ -16,7 +16,20 @@ import (
 // its way.
 const mergeTries = 12
 
-var _ connectors.Merger = (*Conn)(nil)
+var (
+	_ connectors.Merger       = (*Conn)(nil)
+	_ connectors.DeltaChecker = (*Conn)(nil)
+)
+
+// CheckDelta implements connectors.DeltaChecker.
+func (c *Conn) CheckDelta(_ context.Context, t *connectors.Table, _ connectors.Delta) error {
+	for _, col := range t.Columns {
+		if storage := col.Attrs[attrStorage]; storage != "" {
+			return fmt.Errorf("%s takes no delta: %s", t.Relation, notTransactional(storage))
+		}
+	}
+	return nil
+}
 
 // Apply brings the staged rows into the target in one transaction, which holds no DDL:
 // that would commit it. A change of columns goes through a copy of the table (copy.go).
@@ -88,6 +101,10 @@ func (m *merge) takes(ctx context.Context) error {
 	}
 	if m.d.Strategy != connectors.StrategyDeleteInsert {
 		return nil
+	}
+	refs, err := m.s.references(ctx, m.st.target)
+	if err != nil || len(refs) == 0 {
+		return err
 	}
 	rows, err := m.s.rows(ctx, dialect{m.st.c}.cascadesSQL(m.st.target))
 	if err != nil || len(rows) == 0 {

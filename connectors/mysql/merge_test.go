@@ -196,6 +196,9 @@ func TestApplyRefuses(t *testing.T) {
 	} {
 		execSQL(t, c, "DROP TABLE IF EXISTS child; DROP TABLE IF EXISTS t; DROP VIEW IF EXISTS t; "+x.setup)
 		st := staged(t, c, "t", cols, key, x.rows...)
+		if err := c.CheckDelta(context.Background(), describe(t, c, "t"), connectors.Delta{}); (err != nil) != (x.name == "storage engine") {
+			t.Errorf("%s: before anything is read: %v", x.name, err)
+		}
 		out, err := c.Apply(context.Background(), st, connectors.Delta{Strategy: x.strategy, Key: key, Columns: names(cols)})
 		if err == nil || !strings.Contains(err.Error(), x.want) || !strings.Contains(err.Error(), "applying to ") || out != (connectors.Applied{}) {
 			t.Errorf("%s: %+v, %v", x.name, out, err)
