@@ -1,5 +1,7 @@
 package compute
 
+import "regexp"
+
 // Check is how a test's failing rows are judged; its texts are SQL of the test's author.
 type Check struct {
 	FailCalc, WarnIf, ErrorIf string
@@ -24,7 +26,13 @@ func (c Check) Verdict(sql string) string {
 // Selected is all of a kept result.
 func Selected(kept string) string { return "SELECT * FROM " + kept }
 
-// Newest is the highest value of an expression over a SELECT.
+var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// Newest is the highest value of an expression over a SELECT; a plain name is a column's,
+// also where DuckDB has a keyword of that name.
 func Newest(sql, expr string) string {
+	if plainName.MatchString(expr) {
+		expr = quote(expr)
+	}
 	return "SELECT max(" + expr + ") AS value FROM (\n" + trimmed(sql) + "\n) AS __dvt_source"
 }

@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/dvt-dev/dvt/connectors"
 	"github.com/dvt-dev/dvt/project"
@@ -20,7 +21,10 @@ func (r *Runner) ProjectHooks(ctx context.Context, when string, hooks []string) 
 	n := &project.Node{Name: when, Connection: r.Project.TargetName}
 	for i, hook := range hooks {
 		sql, err := r.Project.RenderString(ctx, nil, hook, r.nativeRender(n, target))
-		if err == nil && sql != "" {
+		if err == nil && strings.TrimSpace(sql) == "" {
+			continue
+		}
+		if err == nil {
 			err = target.Exec(ctx, sql)
 		}
 		if err != nil {
