@@ -68,7 +68,10 @@ func (p *Prepared) Explanation() Explanation {
 		Target:  ExplainTarget{p.Node.Connection, p.Target.String()},
 		Scalars: append([]Scalar{}, p.Scalars...), Extracts: []ExplainedExtract{}, ComputeSQL: project.Display(plan.SQL), Load: "staging → swap", Notes: append([]string{}, plan.Notes...),
 	}
-	if p.Delta != nil {
+	switch {
+	case p.Node.Config.Materialized == project.View && plan.Lane == nativeLane:
+		e.Load = "a view in its place"
+	case p.Delta != nil:
 		e.Load = "staging → " + p.Strategy + " in one transaction"
 	}
 	for _, x := range plan.Extracts {
@@ -126,8 +129,12 @@ func (e Explanation) Write(w io.Writer, materialized string) error {
 	for _, n := range e.Notes {
 		fmt.Fprintf(&b, "  note     %s\n", n)
 	}
-	if e.Lane == planner.LaneCompute {
+	switch e.Lane {
+	case planner.LaneCompute:
 		b.WriteString("  compute\n")
+		indent(&b, "    ", e.ComputeSQL)
+	case nativeLane:
+		b.WriteString("  build\n")
 		indent(&b, "    ", e.ComputeSQL)
 	}
 	fmt.Fprintf(&b, "  load     %s\n", e.Load)
