@@ -164,7 +164,7 @@ func (h *handle) attach(ctx context.Context, e connectors.Engine, want mode) err
 	deadline := time.Now().Add(foreignWait)
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		err := s.Exec(ctx, attach(h.path, h.alias, want == writing))
-		if err == nil || !strings.Contains(err.Error(), "Could not set lock") {
+		if err == nil || !strings.Contains(err.Error(), "Could not set lock") && !h.lingers(err) {
 			return h.wrap(err)
 		}
 		if time.Now().After(deadline) {
@@ -176,6 +176,13 @@ func (h *handle) attach(ctx context.Context, e connectors.Engine, want mode) err
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// lingers says that the last detaching is not over: a transaction of another session
+// that looked at all databases, as a look into the catalog does, holds the file until it
+// ends.
+func (h *handle) lingers(err error) bool {
+	return strings.Contains(err.Error(), "Unique file handle conflict")
 }
 
 func (h *handle) wrap(err error) error {

@@ -43,7 +43,7 @@ func (c *conn) Describe(ctx context.Context, rel connectors.Relation) (*connecto
 		c.seen[key] = s
 		c.mu.Unlock()
 	}
-	return &connectors.Table{Relation: rel, View: true, Columns: slices.Clone(s.columns), RowEstimate: s.rows}, nil
+	return &connectors.Table{Relation: rel, Columns: slices.Clone(s.columns), RowEstimate: s.rows}, nil
 }
 
 // state tells files from what they were before.

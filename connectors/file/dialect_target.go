@@ -117,13 +117,18 @@ func jsonText(v string, c connectors.Column) string {
 		return "replace(replace(CAST(" + v + " AS VARCHAR), chr(13), ' '), chr(10), ' ')"
 	}
 	text := "CAST(to_json(" + v + ") AS VARCHAR)"
+	if k := c.Type.Kind; k == connectors.Float || k == connectors.Double {
+		return "CASE WHEN " + v + " IS NULL THEN NULL WHEN isfinite(" + v + ") THEN " + text + " ELSE " + refuse(v, c.Name, notFinite) + " END"
+	}
 	if !has(c.Type, connectors.Float) && !has(c.Type, connectors.Double) {
 		return "CASE WHEN " + v + " IS NOT NULL THEN " + text + " END"
 	}
 	bare := `regexp_replace(` + text + `, '"(\\.|[^"\\])*"', '', 'g')`
 	return "CASE WHEN " + v + " IS NULL THEN NULL WHEN regexp_matches(" + bare + ", 'NaN|Infinity') THEN " +
-		refuse(v, c.Name, "JSON has no NaN and no infinity: cast it to VARCHAR") + " ELSE " + text + " END"
+		refuse(v, c.Name, notFinite) + " ELSE " + text + " END"
 }
+
+const notFinite = "JSON has no NaN and no infinity: cast it to VARCHAR"
 
 // has says that t is or contains a kind.
 func has(t connectors.Type, k connectors.Kind) bool {
