@@ -86,9 +86,13 @@ func jsonValue(typ connectors.Type, arr arrow.Array) writer {
 		if isInteger(k) || k == connectors.Decimal || k == connectors.Float || k == connectors.Double {
 			return put
 		}
+		zone := ""
+		if k == connectors.TimestampTZ {
+			zone = "+00:00" // nothing else tells an instant from a naive time stamp here
+		}
 		return func(b []byte, i int) ([]byte, string) {
 			b, reason := put(append(b, '"'), i)
-			return append(b, '"'), reason
+			return append(append(b, zone...), '"'), reason
 		}
 	}
 }

@@ -6,12 +6,14 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"github.com/dvt-dev/dvt/connectors"
 )
@@ -264,7 +266,41 @@ func (st *staging) fault(rec arrow.RecordBatch, k, i int, reason string) error {
 	if len(key) > 0 {
 		row = strings.Join(key, ", ")
 	}
-	return &connectors.ValueError{Column: st.cols[k].col.Name, Value: connectors.Shorten(rec.Column(k).ValueStr(i)), Row: row, Reason: reason}
+	return &connectors.ValueError{Column: st.cols[k].col.Name, Value: connectors.Shorten(valueText(rec.Column(k), i)), Row: row, Reason: reason}
+}
+
+// valueText is a value for people. Arrow shows times that time.Time cannot hold as bare
+// numbers.
+func valueText(arr arrow.Array, i int) string {
+	var us int64
+	switch a := arr.(type) {
+	case *array.Date32:
+		d := a.Value(i)
+		if d == math.MaxInt32 || d == -math.MaxInt32 {
+			return infinity(int64(d))
+		}
+		y, m, day := dateOf(int64(d))
+		return fmt.Sprintf("%04d-%02d-%02d", y, m, day)
+	case *array.Timestamp:
+		us = int64(a.Value(i))
+		if us == math.MaxInt64 || us == -math.MaxInt64 {
+			return infinity(us)
+		}
+		if a.DataType().(*arrow.TimestampType).Unit == arrow.Nanosecond {
+			return arr.ValueStr(i)
+		}
+		y, m, day := dateOf(floorDiv(us, dayMicros))
+		us -= floorDiv(us, dayMicros) * dayMicros
+		return fmt.Sprintf("%04d-%02d-%02d %s", y, m, day, appendTime(nil, us))
+	}
+	return arr.ValueStr(i)
+}
+
+func infinity(sign int64) string {
+	if sign < 0 {
+		return "-infinity"
+	}
+	return "infinity"
 }
 
 // Seal ends the load and lets the server count.

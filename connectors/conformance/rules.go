@@ -1,0 +1,192 @@
+package conformance
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/dvt-dev/dvt/connectors"
+)
+
+// Rule is one documented difference between what a source holds and what a target will
+// hold. The first rule that fits a value decides; a value that none fits must arrive
+// exactly.
+type Rule struct {
+	From, To string              // engines, "" = any
+	Except   string              // a target
+	Kinds    []connectors.Kind   // of the column in the compute engine, nil = any
+	Native   string              // start of the source's own type, "" = any
+	Into     string              // part of the target's own type, "" = any
+	When     func(v string) bool // of values, nil = all
+	Null     bool                // the rule is about NULL, and only that
+	// Note is what a user reads.
+	Note string
+	// As is the type in whose form the target's text is read; Invalid: the column's own.
+	As      connectors.Kind
+	Becomes func(v string) string // the text expected there; nil: the same
+	Or      string                // another text that will do
+	// Fails is part of the reason of the error that the value must give, at the target
+	// and before it is touched. "" = it is no error.
+	Fails string
+	// Type says that the whole type is refused, with a *TypeError.
+	Type bool
+}
+
+func (r *Rule) fits(from string, c *Column, kind connectors.Kind, to, into string, v *string) bool {
+	if r.From != "" && r.From != from || r.To != "" && r.To != to || r.Except == to || !strings.HasPrefix(c.Native, r.Native) || !strings.Contains(into, r.Into) {
+		return false
+	}
+	if r.Kinds != nil && !slices.Contains(r.Kinds, kind) {
+		return false
+	}
+	if v == nil || r.Null || r.Type {
+		return v == nil && (r.Null || r.Type)
+	}
+	return r.When == nil || r.When(*v)
+}
+
+func kinds(k ...connectors.Kind) []connectors.Kind { return k }
+
+// ruleFor is the rule of a value, nil if it must arrive exactly.
+func ruleFor(from string, c *Column, to, into string, v *string) *Rule {
+	kind := c.Type().Kind
+	for i := range Rules {
+		if Rules[i].fits(from, c, kind, to, into, v) {
+			return &Rules[i]
+		}
+	}
+	return nil
+}
+
+// typeRule is the rule by which a target refuses a type, nil if it must take it.
+func typeRule(from string, c *Column, to string) *Rule {
+	for i := range Rules {
+		r := &Rules[i]
+		if r.Type && r.fits(from, c, c.Type().Kind, to, "", nil) {
+			return r
+		}
+	}
+	return nil
+}
+
+// Rules are all documented conversions. docs/types.md prints those that were met.
+var Rules = []Rule{
+	{
+		From: "postgres", Native: "inet", When: bareAddress, Becomes: withMask, Except: "postgres",
+		Note: "inet is text as PostgreSQL's own cast to text spells it, always with its netmask",
+	},
+	{
+		To: "postgres", Kinds: kinds(connectors.Varchar, connectors.JSON), When: withNUL, Fails: "NUL",
+		Note: "PostgreSQL's text holds no NUL; `nul_bytes: strip` on the connection takes it out",
+	},
+	{
+		To: "mysql", Kinds: floatKinds, When: is("nan", "inf", "-inf"), Fails: "NaN and infinity",
+		Note: "MySQL and MariaDB have no NaN and no infinity",
+	},
+	{
+		To: "mysql", Kinds: timeKinds, When: outside(0, 9999), Fails: "years 0000 to 9999",
+		Note: "dates of MySQL and MariaDB go to the year 9999; they have no infinity and no years before Christ",
+	},
+	{
+		To: "mysql", Kinds: kinds(connectors.TimestampTZ), Into: "datetime", As: connectors.Timestamp, Becomes: without("+00"),
+		Note: "an instant is stored as datetime(6) with its digits in UTC",
+	},
+	{
+		To: "mysql", Kinds: floatKinds, When: is("-0"), Becomes: always("0"),
+		Note: "MySQL and MariaDB show -0 as 0, which equals it",
+	},
+	{
+		To: "sqlite", Kinds: floatKinds, When: is("nan"), Fails: "NaN",
+		Note: "SQLite has no NaN and would store NULL",
+	},
+	{
+		To: "sqlite", Kinds: floatKinds, When: is("-0"), Becomes: always("0"),
+		Note: "SQLite stores -0 as 0, which equals it",
+	},
+	{
+		To: "sqlite", Kinds: timeKinds, When: outside(0, 9999), Fails: "to 9999",
+		Note: "dates in SQLite are ISO texts of the years 0000 to 9999, without infinity",
+	},
+	{
+		To: "duckdb", Kinds: floatKinds, When: is("-0"), Or: "0",
+		Note: "DuckDB's compression may make -0 the 0 beside it, which equals it",
+	},
+	{
+		To: "clickhouse", Kinds: kinds(connectors.Date), Into: "Date", When: outside(1970, 2105), Fails: "Date holds",
+		Note: "Date holds the years 1970 to 2105 (Date32, from 21.9: 1900 to 2299); `column_types` can make the column a String",
+	},
+	{
+		To: "clickhouse", Kinds: timeKinds, Into: "DateTime(", When: either(outside(1970, 2105), fractional), Fails: "DateTime('UTC')",
+		Note: "DateTime holds the years 1970 to 2105 in whole seconds (DateTime64, from 20.1: 1900 to 2299 in microseconds); `column_types` can make the column a String or Int64",
+	},
+	{
+		To: "clickhouse", Kinds: nestedKinds, Null: true, Fails: "NULL",
+		Note: "ClickHouse has no NULL array, map or tuple: coalesce it in the model",
+	},
+	{
+		To: "clickhouse", Kinds: kinds(connectors.HugeInt), Into: "Decimal", When: longerThan(38), Fails: "more digits",
+		Note: "Decimal(38, 0) holds 38 digits (Int128, from 21.6: all)",
+	},
+	{
+		To: "clickhouse", Kinds: kinds(connectors.Date), Into: "Date", When: is("1970-01-01"), Or: "0000-00-00",
+		Note: "servers before 19 show day 0, 1970-01-01, as 0000-00-00",
+	},
+	{
+		To: "clickhouse", Kinds: kinds(connectors.Timestamp, connectors.TimestampTZ), Into: "DateTime(", When: is("1970-01-01 00:00:00", "1970-01-01 00:00:00+00"),
+		As: connectors.TimestampTZ, Becomes: always("1970-01-01 00:00:00+00"), Or: "0000-00-00 00:00:00+00",
+		Note: "servers before 19 show second 0, 1970-01-01 00:00:00, as 0000-00-00 00:00:00",
+	},
+	{
+		To: "clickhouse", Kinds: kinds(connectors.Timestamp), Into: "DateTime", As: connectors.TimestampTZ, Becomes: with("+00"),
+		Note: "a naive time stamp is stored with the same digits in a UTC column",
+	},
+	{
+		To: "file", Kinds: kinds(connectors.HugeInt), When: longerThan(38), Fails: "does not fit",
+		Note: "Parquet's decimals hold 38 digits",
+	},
+}
+
+var (
+	nestedKinds = kinds(connectors.List, connectors.Struct, connectors.Map)
+	floatKinds  = kinds(connectors.Float, connectors.Double)
+	timeKinds   = kinds(connectors.Date, connectors.Timestamp, connectors.TimestampNS, connectors.TimestampTZ)
+)
+
+func is(values ...string) func(string) bool {
+	return func(v string) bool { return slices.Contains(values, v) }
+}
+
+func either(a, b func(string) bool) func(string) bool {
+	return func(v string) bool { return a(v) || b(v) }
+}
+
+// outside holds for infinities, years before Christ, and years before first or after
+// last.
+func outside(first, last int) func(string) bool {
+	return func(v string) bool {
+		year, err := strconv.Atoi(strings.SplitN(v, "-", 2)[0])
+		return err != nil || strings.Contains(v, "BC") || year < first || year > last
+	}
+}
+
+func withNUL(v string) bool    { return strings.Contains(v, "\x00") }
+func fractional(v string) bool { return strings.Contains(v, ".") }
+
+func longerThan(digits int) func(string) bool {
+	return func(v string) bool { return len(strings.TrimLeft(v, "-")) > digits }
+}
+
+func bareAddress(v string) bool { return !strings.Contains(v, "/") }
+
+func withMask(v string) string {
+	if strings.Contains(v, ":") {
+		return v + "/128"
+	}
+	return v + "/32"
+}
+
+func always(s string) func(string) string { return func(string) string { return s } }
+func with(s string) func(string) string   { return func(v string) string { return v + s } }
+func without(s string) func(string) string {
+	return func(v string) string { return strings.TrimSuffix(v, s) }
+}
