@@ -6,6 +6,7 @@ package extract
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -69,30 +70,36 @@ func (e *Error) Error() string {
 }
 func (e *Error) Unwrap() error { return e.Err }
 
-// Run stages every extract of plan in m and returns one Stat per extract, in order.
-// conn gives the open connection of an output. The extracts of one connection see one
-// snapshot where the engine has them. The first failure cancels the others.
-func Run(ctx context.Context, plan *planner.Plan, m *compute.Model, conn func(string) (connectors.Conn, error), limits *Limits, progress *Progress) ([]Stat, error) {
-	stats := make([]Stat, len(plan.Extracts))
+// Run stages every extract of plan in m. It returns the plan as it was carried out, with
+// the predicates that join keys added, and one Stat per extract, in order. conn gives the
+// open connection of an output. The extracts of one connection see one snapshot where
+// the engine has them. The first failure cancels the others.
+func Run(ctx context.Context, plan *planner.Plan, m *compute.Model, conn func(string) (connectors.Conn, error), limits *Limits, progress *Progress) (*planner.Plan, []Stat, error) {
+	done := *plan
+	done.Extracts = slices.Clone(plan.Extracts)
+	stats := make([]Stat, len(done.Extracts))
+	staged := make([]chan struct{}, len(done.Extracts))
 	byConnection := map[string][]int{}
-	var order []string
-	for i := range plan.Extracts {
-		name := plan.Extracts[i].Relation.Connection
+	var names []string
+	for _, i := range order(&done) {
+		staged[i] = make(chan struct{})
+		name := done.Extracts[i].Relation.Connection
 		if byConnection[name] == nil {
-			order = append(order, name)
+			names = append(names, name)
 		}
 		byConnection[name] = append(byConnection[name], i)
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	for _, name := range order {
+	for _, name := range names {
 		c, err := conn(name)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		j := job{plan: plan, model: m, connection: name, conn: c, limits: limits, progress: progress, stats: stats}
+		j := job{plan: &done, model: m, connection: name, conn: c, limits: limits, progress: progress, stats: stats, staged: staged}
 		group.Go(func() error { return j.run(ctx, byConnection[name]) })
 	}
-	return stats, group.Wait()
+	err := group.Wait()
+	return &done, stats, err
 }
 
 // job is the extracts of one plan from one connection.
@@ -104,6 +111,7 @@ type job struct {
 	limits     *Limits
 	progress   *Progress
 	stats      []Stat
+	staged     []chan struct{} // closed when the extract is staged
 }
 
 type reader interface {
@@ -152,9 +160,20 @@ func (j *job) reads(which []int) int {
 }
 
 func (j *job) one(ctx context.Context, i int, source reader) error {
-	x := &j.plan.Extracts[i]
+	x, err := j.reduced(ctx, i)
+	if err != nil {
+		return err
+	}
 	start := time.Now()
-	defer func() { j.stats[i].Elapsed = time.Since(start) }()
+	err = j.stage(ctx, i, x, source)
+	j.stats[i].Elapsed = time.Since(start)
+	if err == nil {
+		close(j.staged[i])
+	}
+	return err
+}
+
+func (j *job) stage(ctx context.Context, i int, x *planner.Extract, source reader) error {
 	rel := x.Relation
 	if in, ok := j.conn.(connectors.Inliner); ok && !x.Pruned {
 		return j.inline(ctx, i, in)

@@ -24,6 +24,8 @@ type Explanation struct {
 	ComputeSQL string             `json:"compute_sql"`
 	Load       string             `json:"load"`
 	Notes      []string           `json:"notes"`
+	// KeyReductions are possible: the run adds the keys it finds to the extracts.
+	KeyReductions []string `json:"key_reductions"`
 }
 
 // ExplainTarget is where the result lands.
@@ -44,6 +46,7 @@ type ExplainedExtract struct {
 	Limit      *int64            `json:"limit"`
 	Chunks     []any             `json:"chunks"`
 	Pruned     bool              `json:"pruned"`
+	Reduced    string            `json:"reduced"` // "max(updated_at)": one row is read in place of all
 	Estimate   *int64            `json:"row_estimate"`
 }
 
@@ -66,13 +69,16 @@ func (p *Prepared) Explanation() Explanation {
 	e := Explanation{
 		Model: modelTitle(p.Node), Lane: plan.Lane, LaneReason: plan.LaneReason, Strategy: p.Strategy, Watermark: p.Mark,
 		Target:  ExplainTarget{p.Node.Connection, p.Target.String()},
-		Scalars: append([]Scalar{}, p.Scalars...), Extracts: []ExplainedExtract{}, ComputeSQL: project.Display(plan.SQL), Load: "staging → swap", Notes: append([]string{}, plan.Notes...),
+		Scalars: append([]Scalar{}, p.Scalars...), Extracts: []ExplainedExtract{}, ComputeSQL: project.Display(plan.SQL), Load: "staging → swap", Notes: append([]string{}, plan.Notes...), KeyReductions: []string{},
 	}
 	switch {
 	case p.Node.Config.Materialized == project.View && plan.Lane == nativeLane:
 		e.Load = "a view in its place"
 	case p.Delta != nil:
 		e.Load = "staging → " + p.Strategy + " in one transaction"
+	}
+	for _, k := range plan.KeyReductions {
+		e.KeyReductions = append(e.KeyReductions, plan.KeyText(k))
 	}
 	for _, x := range plan.Extracts {
 		e.Extracts = append(e.Extracts, explainExtract(x))
@@ -84,7 +90,7 @@ func explainExtract(x planner.Extract) ExplainedExtract {
 	table := x.Relation.Table
 	out := ExplainedExtract{
 		Relation: x.Relation.Label, Connection: x.Relation.Connection, SQL: x.Query.SQL, Columns: []string{}, Of: len(table.Columns),
-		Pushed: []ExplainedPushed{}, Kept: []ExplainedKept{}, Chunks: []any{}, Pruned: x.Pruned,
+		Pushed: []ExplainedPushed{}, Kept: []ExplainedKept{}, Chunks: []any{}, Pruned: x.Pruned, Reduced: x.Reduced,
 	}
 	for _, i := range x.Columns {
 		out.Columns = append(out.Columns, table.Columns[i].Name)
@@ -125,6 +131,9 @@ func (e Explanation) Write(w io.Writer, materialized string) error {
 	}
 	for _, x := range e.Extracts {
 		x.write(&b)
+	}
+	for _, k := range e.KeyReductions {
+		fmt.Fprintf(&b, "  key reduction possible: %s\n", k)
 	}
 	for _, n := range e.Notes {
 		fmt.Fprintf(&b, "  note     %s\n", n)
@@ -170,6 +179,9 @@ func (x ExplainedExtract) write(b *strings.Builder) {
 	}
 	for _, c := range x.Kept {
 		fmt.Fprintf(b, "    kept     %-*s   %s\n", width, c.SQL, c.Reason)
+	}
+	if x.Reduced != "" {
+		fmt.Fprintf(b, "    one row  %s\n", x.Reduced)
 	}
 	if x.Limit != nil {
 		fmt.Fprintf(b, "    limit    %d\n", *x.Limit)

@@ -122,7 +122,8 @@ func (r *Runner) federate(ctx context.Context, p *Prepared, target connectors.Co
 	start := time.Now()
 	progress, end := r.begin(p.Node.Name)
 	defer end()
-	stats, err := extract.Run(ctx, plan, m, r.Conns.Get, r.limits, progress)
+	ran, stats, err := extract.Run(ctx, plan, m, r.Conns.Get, r.limits, progress)
+	res.carriedOut(ran)
 	res.addExtracts(stats)
 	res.Timings.Extract += time.Since(start)
 	if err != nil {

@@ -52,6 +52,13 @@ type Result struct {
 // time until the last batch less the time spent handing batches over.
 type Timings struct{ Plan, Extract, Compute, Load time.Duration }
 
+// carriedOut records the plan as it was run, with what join keys added to extracts.
+func (r *Result) carriedOut(ran *planner.Plan) {
+	if ran != nil && r.Plan != nil && len(r.Plan.Extracts) == len(ran.Extracts) {
+		r.Plan = ran
+	}
+}
+
 // addExtracts adds what one load of several moved.
 func (r *Result) addExtracts(stats []extract.Stat) {
 	if len(r.Extracts) != len(stats) {

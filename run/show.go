@@ -55,7 +55,7 @@ func (r *Runner) show(ctx context.Context, p *Prepared, sink RowSink) (err error
 			err = e
 		}
 	}()
-	if _, err := extract.Run(ctx, p.Plan, m, r.Conns.Get, r.limits, &extract.Progress{}); err != nil {
+	if _, _, err := extract.Run(ctx, p.Plan, m, r.Conns.Get, r.limits, &extract.Progress{}); err != nil {
 		return err
 	}
 	cols, err := resultColumns(ctx, m, p.Plan)

@@ -167,7 +167,7 @@ func (s *snapshotRun) run(ctx context.Context) error {
 
 func (s *snapshotRun) extract(ctx context.Context, p *Prepared) error {
 	start := time.Now()
-	stats, err := extract.Run(ctx, p.Plan, s.m, s.runner.Conns.Get, s.runner.limits, &extract.Progress{})
+	_, stats, err := extract.Run(ctx, p.Plan, s.m, s.runner.Conns.Get, s.runner.limits, &extract.Progress{})
 	s.res.Extracts = append(s.res.Extracts, stats...)
 	s.res.Timings.Extract += time.Since(start)
 	return err

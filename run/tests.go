@@ -90,7 +90,8 @@ func (r *Runner) storedTest(ctx context.Context, n *project.Node, compiled *proj
 		return err
 	}
 	defer r.closeModel(m, n.Name)
-	stats, err := extract.Run(ctx, p.Plan, m, r.Conns.Get, r.limits, &extract.Progress{})
+	ran, stats, err := extract.Run(ctx, p.Plan, m, r.Conns.Get, r.limits, &extract.Progress{})
+	res.carriedOut(ran)
 	res.addExtracts(stats)
 	if err != nil {
 		return err

@@ -1,0 +1,51 @@
+package compute
+
+import (
+	"context"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"github.com/dvt-dev/dvt/planner"
+)
+
+// KeyRange is the least and greatest value of a staged relation's column, as DuckDB
+// prints them; nil when there is none but NULL.
+func (m *Model) KeyRange(ctx context.Context, catalog, schema, name, column string) (lo, hi *string, err error) {
+	rel := relationName(catalog+planner.Marker, schema, name)
+	rows, err := m.texts(ctx, "SELECT CAST(min("+quote(column)+") AS VARCHAR), CAST(max("+quote(column)+") AS VARCHAR) FROM "+rel)
+	if err != nil {
+		return nil, nil, err
+	}
+	return rows[0][0], rows[0][1], nil
+}
+
+// Keys are the distinct values of a staged relation's column without NULL, as DuckDB
+// prints them, but no more than most+1 of them.
+func (m *Model) Keys(ctx context.Context, catalog, schema, name, column string, most int) ([]string, error) {
+	rel := relationName(catalog+planner.Marker, schema, name)
+	rows, err := m.texts(ctx, LimitQuery("SELECT DISTINCT CAST("+quote(column)+" AS VARCHAR) AS key FROM "+rel+" WHERE "+quote(column)+" IS NOT NULL", int64(most)+1))
+	keys := []string{}
+	for _, r := range rows {
+		keys = append(keys, *r[0])
+	}
+	return keys, err
+}
+
+// texts runs a small query whose columns are text.
+func (m *Model) texts(ctx context.Context, sql string) (rows [][]*string, err error) {
+	err = m.Query(ctx, sql, false, func(rec arrow.RecordBatch) error {
+		for i := range int(rec.NumRows()) {
+			row := make([]*string, rec.NumCols())
+			for j := range row {
+				if c := rec.Column(j).(*array.String); !c.IsNull(i) {
+					text := string(append([]byte(nil), c.Value(i)...))
+					row[j] = &text
+				}
+			}
+			rows = append(rows, row)
+		}
+		return nil
+	})
+	return rows, err
+}
