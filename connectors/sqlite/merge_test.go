@@ -202,8 +202,7 @@ func TestApplyKeys(t *testing.T) {
 		if d.Strategy == upsert || d.SkipExisting {
 			delta = unique(delta)
 		}
-		run(t, c, "DROP TABLE IF EXISTS t")
-		create := "CREATE TABLE t (" + strings.Join(decl, ", ") + ", v INTEGER"
+		create := "BEGIN; DROP TABLE IF EXISTS t; CREATE TABLE t (" + strings.Join(decl, ", ") + ", v INTEGER"
 		switch {
 		case withoutRowid:
 			// Not the key: that may be of a collation which makes rows one.
@@ -211,13 +210,13 @@ func TestApplyKeys(t *testing.T) {
 		default:
 			create += ")"
 		}
-		run(t, c, create)
 		for _, r := range rows {
-			run(t, c, "INSERT INTO t ("+strings.Join(keys, ", ")+", v) VALUES ("+literals(r, kindsOf(cols))+")")
+			create += "; INSERT INTO t (" + strings.Join(keys, ", ") + ", v) VALUES (" + literals(r, kindsOf(cols)) + ")"
 		}
 		if rapid.Bool().Draw(rt, "index") {
-			run(t, c, "CREATE INDEX i ON t ("+strings.Join(keys, ", ")+")")
+			create += "; CREATE INDEX i ON t (" + strings.Join(keys, ", ") + ")"
 		}
+		run(t, c, create+"; COMMIT")
 		want, counts := oracle(rows, delta, d)
 		var recs [][]any
 		for _, r := range delta {
