@@ -32,6 +32,23 @@ func (c *conn) ResultColumns(ctx context.Context, sql string) (cols []connectors
 	return c.columnsOf(ctx, s, resultColumns, func(name string) string { return "SELECT " + quote(name) + " FROM " + resultTable })
 }
 
+// FirstRow implements connectors.Builder.
+func (c *conn) FirstRow(ctx context.Context, sql string, columns []string) (row []*string, err error) {
+	s, err := c.session(ctx, reading)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	rows, err := queryTexts(ctx, s, firstRow(sql, columns))
+	if err != nil {
+		return nil, err
+	}
+	if len(rows) == 0 {
+		return nil, connectors.ErrNoRow
+	}
+	return connectors.TextRow(rows[0]), nil
+}
+
 // columnsOf reads columns listed by query; probe selects one of them. A type that cannot
 // be carried is Invalid.
 func (c *conn) columnsOf(ctx context.Context, s connectors.Session, query string, probe func(name string) string) ([]connectors.Column, error) {

@@ -1,6 +1,8 @@
 package duckdb
 
 import (
+	"strings"
+
 	"github.com/dvt-dev/dvt/connectors"
 )
 
@@ -28,6 +30,14 @@ func (d dialect) createView(rel connectors.Relation, sql string) string {
 
 func (d dialect) commentView(rel connectors.Relation, text string) string {
 	return "COMMENT ON VIEW " + d.Relation(rel) + " IS " + literal(text)
+}
+
+func firstRow(sql string, columns []string) string {
+	texts := make([]string, len(columns))
+	for i, c := range columns {
+		texts[i] = "CAST(" + quote(c) + " AS VARCHAR)"
+	}
+	return "SELECT " + strings.Join(texts, ", ") + " FROM " + inParens(sql) + " LIMIT 1"
 }
 
 // repeatedKey gives one key that repeats, as text.

@@ -324,37 +324,6 @@ func TestWriterWaitsForReaders(t *testing.T) {
 }
 
 // Another process that has the file open is waited for, then named.
-// A transaction that looked at the catalogs of all databases keeps a detached file
-// attached until it ends.
-func TestAttachAfterLook(t *testing.T) {
-	e := newEngine(t)
-	c := at(t, e, "a.duckdb")
-	run(t, c, "CREATE TABLE t AS SELECT 1 AS x")
-	release, err := c.file.acquire(bg, e, reading)
-	if err != nil {
-		t.Fatal(err)
-	}
-	other, err := e.Session(bg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = other.Close() }()
-	for _, sql := range []string{"BEGIN", "SELECT count(*) FROM duckdb_tables()"} {
-		if err := other.Exec(bg, sql); err != nil {
-			t.Fatal(err)
-		}
-	}
-	release()
-	ended := make(chan error, 1)
-	time.AfterFunc(300*time.Millisecond, func() { ended <- other.Exec(bg, "COMMIT") })
-	if got := ask(t, c, "SELECT x FROM t"); len(got) != 1 || got[0] != "1" {
-		t.Errorf("read %q", got)
-	}
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
-}
-
 func TestForeignLock(t *testing.T) {
 	if path := os.Getenv("DVT_TEST_HOLD"); path != "" {
 		holdChild(t, path)

@@ -162,7 +162,7 @@ func (h *handle) attach(ctx context.Context, e connectors.Engine, want mode) err
 	}
 	defer func() { _ = s.Close() }()
 	deadline := time.Now().Add(foreignWait)
-	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+	for pause := 5 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		err := s.Exec(ctx, attach(h.path, h.alias, want == writing))
 		if err == nil || !strings.Contains(err.Error(), "Could not set lock") && !h.lingers(err) {
 			return h.wrap(err)
