@@ -315,13 +315,12 @@ func instant(t time.Time) string { return literal(t.UTC().Format(time.RFC3339Nan
 
 // extreme is max or min of the values of one class. A value of another class comes out
 // in their place, for the reader to refuse as it would have refused its row; under the
-// null policy such values do not count. except is a condition for values of another class
-// that the reader takes all the same.
-func (d dialect) extreme(name, column, class, except string) string {
+// null policy such values do not count.
+func (d dialect) extreme(name, column, class string) string {
 	c := quote(column)
 	agg := func(x string) string { return name + "(" + x + ")" }
 	if d.policy == mismatchNull {
 		return agg("CASE WHEN typeof(" + c + ") = " + literal(class) + " THEN " + c + " END")
 	}
-	return "coalesce(max(CASE WHEN typeof(" + c + ") NOT IN (" + literal(class) + ", 'null')" + except + " THEN " + c + " END), " + agg(c) + ")"
+	return "coalesce(max(CASE WHEN typeof(" + c + ") NOT IN (" + literal(class) + ", 'null') THEN " + c + " END), " + agg(c) + ")"
 }

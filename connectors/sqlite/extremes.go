@@ -30,14 +30,12 @@ func (d dialect) Extreme(t *connectors.Table, col int, highest bool) (string, bo
 		if fixed {
 			return name + "(" + q + ")", true
 		}
-		// The one real that is an integer to the reader and that an INTEGER column
-		// leaves a real.
-		return d.extreme(name, c.Name, "integer", " AND "+q+" <> -9223372036854775808.0"), true
+		return d.extreme(name, c.Name, "integer"), true
 	case connectors.Double:
 		if fixed {
 			return name + "(" + q + ")", true
 		}
-		return d.extreme(name, c.Name, "real", ""), true
+		return d.extreme(name, c.Name, "real"), true
 	case connectors.Varchar:
 		// UTF-16 orders 4-byte characters before U+E000; which texts are valid UTF-8 only
 		// the reader can tell.
@@ -46,6 +44,9 @@ func (d dialect) Extreme(t *connectors.Table, col int, highest bool) (string, bo
 		}
 		if fixed {
 			return name + "(" + q + " COLLATE BINARY)", true
+		}
+		if d.policy == mismatchText {
+			return "", false // blobs are read as texts
 		}
 		return "coalesce(max(CASE WHEN typeof(" + q + ") = 'blob' THEN " + q + " END), " + name + "(" + q + " COLLATE BINARY))", true
 	}
