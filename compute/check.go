@@ -1,6 +1,9 @@
 package compute
 
-import "regexp"
+import (
+	"regexp"
+	"strconv"
+)
 
 // Check is how a test's failing rows are judged; its texts are SQL of the test's author.
 type Check struct {
@@ -8,10 +11,11 @@ type Check struct {
 	Limit                     int64 // 0: all failing rows count
 }
 
-// Rows is the query of the failing rows that count.
+// Rows is the query of the failing rows that count. Like the verdict's, its text is the
+// same in every engine's SQL.
 func (c Check) Rows(sql string) string {
 	if c.Limit > 0 {
-		return LimitQuery(sql, c.Limit)
+		return "SELECT * FROM (\n" + trimmed(sql) + "\n) AS dbt_internal_rows LIMIT " + strconv.FormatInt(c.Limit, 10)
 	}
 	return sql
 }
@@ -19,9 +23,12 @@ func (c Check) Rows(sql string) string {
 // Verdict gives one row over a test's query: the failures, whether they warn, whether
 // they fail.
 func (c Check) Verdict(sql string) string {
-	return "SELECT CAST(" + c.FailCalc + " AS BIGINT) AS failures, " + c.FailCalc + " " + c.WarnIf + " AS should_warn, " + c.FailCalc + " " + c.ErrorIf +
-		" AS should_error FROM (\n" + trimmed(c.Rows(sql)) + "\n) AS dbt_internal_test"
+	return "SELECT " + c.FailCalc + " AS failures, CASE WHEN " + c.FailCalc + " " + c.WarnIf + " THEN 1 ELSE 0 END AS should_warn, CASE WHEN " + c.FailCalc + " " + c.ErrorIf +
+		" THEN 1 ELSE 0 END AS should_error FROM (\n" + trimmed(c.Rows(sql)) + "\n) AS dbt_internal_test"
 }
+
+// VerdictColumns are the columns of a verdict.
+var VerdictColumns = []string{"failures", "should_warn", "should_error"}
 
 // Selected is all of a kept result.
 func Selected(kept string) string { return "SELECT * FROM " + kept }

@@ -2,6 +2,7 @@ package connectors
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -25,6 +26,9 @@ type Builder interface {
 	// ResultColumns describes what sql returns, Native and Engine included, without
 	// running it.
 	ResultColumns(ctx context.Context, sql string) ([]Column, error)
+	// FirstRow runs sql read-only and gives columns of its first row as text, nil for
+	// NULL and for an empty text; no row is an error.
+	FirstRow(ctx context.Context, sql string, columns []string) ([]*string, error)
 }
 
 // StageSelect is what Builder.StageSelect stages.
@@ -42,6 +46,20 @@ type Selected struct {
 	// Columns are the staged columns with the engine's own types. A type that dvt
 	// cannot carry is no error here: its Kind is Invalid.
 	Columns []Column
+}
+
+// ErrNoRow says that a query of one row gave none.
+var ErrNoRow = errors.New("the query gave no row")
+
+// TextRow is a row of texts for Builder.FirstRow.
+func TextRow(values []string) []*string {
+	out := make([]*string, len(values))
+	for i := range values {
+		if values[i] != "" {
+			out[i] = &values[i]
+		}
+	}
+	return out
 }
 
 // RepeatedKeyError says that a key stands in several rows of a delta.

@@ -25,7 +25,15 @@ func (r *Runner) test(ctx context.Context, n *project.Node, res *Result) error {
 	t := n.Test
 	check := compute.Check{FailCalc: t.FailCalc, WarnIf: t.WarnIf, ErrorIf: t.ErrorIf, Limit: t.Limit}
 	start := time.Now()
-	compiled, err := r.Project.Compile(ctx, n, r.render(n))
+	rc := r.render(n)
+	engine, err := r.testEngine(n)
+	if err != nil {
+		return err
+	}
+	if engine != nil {
+		rc = r.nativeRender(n, engine)
+	}
+	compiled, err := r.Project.Compile(ctx, n, rc)
 	if err != nil {
 		return err
 	}
@@ -35,9 +43,12 @@ func (r *Runner) test(ctx context.Context, n *project.Node, res *Result) error {
 	}
 	res.Timings.Plan = time.Since(start)
 	v := &verdict{}
-	if r.stores(n) {
+	switch {
+	case engine != nil:
+		err = r.nativeTest(ctx, n, engine, check, v, res)
+	case r.stores(n):
 		err = r.storedTest(ctx, n, compiled, check, v, res)
-	} else {
+	default:
 		err = r.plainTest(ctx, n, compiled, check, v, res)
 	}
 	if err != nil {
@@ -131,23 +142,19 @@ type verdict struct {
 	warns, fails bool
 }
 
-func (v *verdict) Columns(cols []connectors.Column) error {
-	if len(cols) != 3 || cols[1].Type.Kind != connectors.Boolean || cols[2].Type.Kind != connectors.Boolean {
-		return errors.New("warn_if and error_if must make a condition of fail_calc, such as '!= 0' or '> 10'")
-	}
-	return nil
-}
+func (v *verdict) Columns([]connectors.Column) error { return nil }
 
 func (v *verdict) Row(values []*string) error {
-	if len(values) != 3 || values[0] == nil {
+	if len(values) != len(compute.VerdictColumns) || values[0] == nil {
 		return errors.New("fail_calc gave NULL: give it a value for no rows, as in coalesce(…, 0)")
 	}
-	n, err := strconv.ParseInt(*values[0], 10, 64)
-	if err != nil {
-		return err
+	whole, fraction, _ := strings.Cut(*values[0], ".")
+	n, err := strconv.ParseInt(whole, 10, 64)
+	if err != nil || strings.Trim(fraction, "0") != "" {
+		return fmt.Errorf("fail_calc gave %s: it must give a whole number", *values[0])
 	}
 	v.failures = &n
-	v.warns, v.fails = values[1] != nil && *values[1] == "true", values[2] != nil && *values[2] == "true"
+	v.warns, v.fails = values[1] != nil && *values[1] == "1", values[2] != nil && *values[2] == "1"
 	return nil
 }
 

@@ -29,6 +29,18 @@ func (c *conn) ResultColumns(ctx context.Context, sql string) ([]connectors.Colu
 	return cols, nil
 }
 
+// FirstRow implements connectors.Builder.
+func (c *conn) FirstRow(ctx context.Context, sql string, columns []string) ([]*string, error) {
+	rows, err := c.text(ctx, firstRowSQL(sql, columns))
+	if err != nil {
+		return nil, err
+	}
+	if len(rows) == 0 {
+		return nil, connectors.ErrNoRow
+	}
+	return connectors.TextRow(rows[0]), nil
+}
+
 // StageSelect implements connectors.Builder.
 func (c *conn) StageSelect(ctx context.Context, s connectors.StageSelect) (connectors.Staging, connectors.Selected, error) {
 	var out connectors.Selected

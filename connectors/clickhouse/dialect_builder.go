@@ -24,6 +24,14 @@ func createViewSQL(rel, sql string) string {
 	return "CREATE VIEW " + rel + " AS\n" + connectors.TrimSelect(sql)
 }
 
+func firstRowSQL(sql string, columns []string) string {
+	texts := make([]string, len(columns))
+	for i, c := range columns {
+		texts[i] = "CAST(ifNull(toString(" + quote(c) + "), '') AS String)"
+	}
+	return "SELECT " + strings.Join(texts, ", ") + " FROM (\n" + connectors.TrimSelect(sql) + ") AS q LIMIT 1"
+}
+
 // repeatedKeySQL gives one key that repeats, as text.
 func repeatedKeySQL(rel string, key []string) string {
 	texts, by := make([]string, len(key)), make([]string, len(key))

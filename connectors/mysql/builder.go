@@ -70,6 +70,26 @@ func (c *Conn) ResultColumns(ctx context.Context, sql string) (cols []connectors
 	return cols, err
 }
 
+// FirstRow implements connectors.Builder.
+func (c *Conn) FirstRow(ctx context.Context, sql string, columns []string) (row []*string, err error) {
+	err = c.with(ctx, func(s *session) error {
+		rows, err := s.rows(ctx, firstRowSQL(sql, columns))
+		if err != nil {
+			return err
+		}
+		if len(rows) == 0 {
+			return connectors.ErrNoRow
+		}
+		values := make([]string, len(columns))
+		for i, v := range rows[0] {
+			values[i] = v.s
+		}
+		row = connectors.TextRow(values)
+		return nil
+	})
+	return row, err
+}
+
 // StageSelect implements connectors.Builder.
 func (c *Conn) StageSelect(ctx context.Context, sel connectors.StageSelect) (connectors.Staging, connectors.Selected, error) {
 	var out connectors.Selected

@@ -26,6 +26,14 @@ func dropResultSQL(rel connectors.Relation) string {
 	return "DROP TEMPORARY TABLE " + relation(rel)
 }
 
+func firstRowSQL(sql string, columns []string) string {
+	texts := make([]string, len(columns))
+	for i, c := range columns {
+		texts[i] = "CAST(" + quote(c) + " AS CHAR)"
+	}
+	return "SELECT " + strings.Join(texts, ", ") + " FROM (\n" + connectors.TrimSelect(sql) + ") AS q LIMIT 1"
+}
+
 // repeatedKeySQL gives one key that repeats..
 func repeatedKeySQL(rel connectors.Relation, key []string) string {
 	texts, by := make([]string, len(key)), make([]string, len(key))

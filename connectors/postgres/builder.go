@@ -49,6 +49,27 @@ func (c *conn) ResultColumns(ctx context.Context, sql string) (cols []connectors
 	return cols, err
 }
 
+// FirstRow implements connectors.Builder.
+func (c *conn) FirstRow(ctx context.Context, sql string, columns []string) (row []*string, err error) {
+	err = c.transaction(ctx, modeSnapshot, func(pc *pgconn.PgConn) error {
+		text := firstRowSQL(sql, columns)
+		rows, err := c.query(ctx, pc, text)
+		if err != nil {
+			return c.statementError(text, 0, err)
+		}
+		if len(rows) == 0 {
+			return connectors.ErrNoRow
+		}
+		values := make([]string, len(columns))
+		for i, v := range rows[0] {
+			values[i] = v.s
+		}
+		row = connectors.TextRow(values)
+		return nil
+	})
+	return row, err
+}
+
 // one runs a single statement: the text of a model must not smuggle in another.
 func (c *conn) one(ctx context.Context, pc *pgconn.PgConn, sql string) (pgconn.CommandTag, error) {
 	res := pc.ExecParams(ctx, sql, nil, nil, nil, nil).Read()

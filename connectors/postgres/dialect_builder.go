@@ -29,6 +29,14 @@ func (d dialect) replaceViewSQL(rel connectors.Relation, options, sql string) st
 	return "CREATE OR REPLACE VIEW " + d.Relation(rel) + with + " AS\n" + connectors.TrimSelect(sql)
 }
 
+func firstRowSQL(sql string, columns []string) string {
+	texts := make([]string, len(columns))
+	for i, c := range columns {
+		texts[i] = quoteIdent(c) + "::text"
+	}
+	return "SELECT " + strings.Join(texts, ", ") + " FROM (\n" + connectors.TrimSelect(sql) + ") AS q LIMIT 1"
+}
+
 // repeatedKeySQL gives one key that repeats, as text.
 func (d dialect) repeatedKeySQL(rel connectors.Relation, key []string) string {
 	texts := make([]string, len(key))

@@ -57,6 +57,28 @@ func (c *conn) ResultColumns(ctx context.Context, sql string) (cols []connectors
 	return s.resultColumns(sql)
 }
 
+// FirstRow implements connectors.Builder.
+func (c *conn) FirstRow(ctx context.Context, sql string, columns []string) ([]*string, error) {
+	s, release, err := c.reader(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	var row []*string
+	err = s.rows(ctx, firstRow(sql, columns), func(r *stmt) error {
+		values := make([]string, len(columns))
+		for i := range columns {
+			values[i] = r.text(i)
+		}
+		row = connectors.TextRow(values)
+		return nil
+	})
+	if err == nil && row == nil {
+		err = connectors.ErrNoRow
+	}
+	return row, err
+}
+
 // StageSelect implements connectors.Builder. The file's write lock is held while the
 // SELECT runs.
 func (c *conn) StageSelect(ctx context.Context, sel connectors.StageSelect) (connectors.Staging, connectors.Selected, error) {

@@ -30,6 +30,14 @@ func (d dialect) storedClasses(rel connectors.Relation, cols []connectors.Column
 	return "SELECT " + strings.Join(parts, ", ") + " FROM " + d.Relation(rel)
 }
 
+func firstRow(sql string, columns []string) string {
+	texts := make([]string, len(columns))
+	for i, c := range columns {
+		texts[i] = quote(c)
+	}
+	return "SELECT " + strings.Join(texts, ", ") + " FROM (\n" + connectors.TrimSelect(sql) + ") AS q LIMIT 1"
+}
+
 func (d dialect) repeatedKey(rel connectors.Relation, key []string) string {
 	by := make([]string, len(key))
 	for i, k := range key {
