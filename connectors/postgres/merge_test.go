@@ -441,3 +441,36 @@ func TestApplyAlters(t *testing.T) {
 	}
 	d.want("3", "SELECT count(*)::text FROM pg_attribute WHERE attrelid = 't'::regclass AND attnum > 0 AND NOT attisdropped")
 }
+
+// TestApplyGrants: a role needs what the strategy does, and no more for an append.
+func TestApplyGrants(t *testing.T) {
+	d := open(t, nil)
+	role := d.role()
+	d.exec("CREATE TABLE t (id int, s text)")
+	d.exec("INSERT INTO t VALUES (1, 'old')")
+	o := d.as(map[string]any{"role": role})
+	cols := []connectors.Column{col("id", connectors.Integer), col("s", connectors.Varchar)}
+	for _, tt := range []struct {
+		grant string
+		delta connectors.Delta
+		err   string
+	}{
+		{"SELECT", connectors.Delta{}, "permission denied for table t"},
+		{"INSERT", connectors.Delta{}, ""},
+		{"INSERT, SELECT", connectors.Delta{Strategy: replace, Key: []string{"id"}}, "permission denied for table t"},
+		{"INSERT, SELECT, UPDATE", connectors.Delta{Strategy: replace, Key: []string{"id"}}, "permission denied for table t"},
+		{"INSERT, SELECT, UPDATE", connectors.Delta{Strategy: upsert, Key: []string{"id"}}, ""},
+		{"INSERT, SELECT, DELETE", connectors.Delta{Strategy: replace, Key: []string{"id"}}, ""},
+		{"ALL", connectors.Delta{Strategy: upsert, Key: []string{"id"}, Alter: []connectors.Alteration{{Kind: connectors.AddColumn, Column: col("n", connectors.Date)}}}, "must be owner of table t"},
+	} {
+		d.exec("TRUNCATE t; INSERT INTO t VALUES (1, 'old'); REVOKE ALL ON t FROM " + role + "; GRANT " + tt.grant + " ON t TO " + role)
+		before := d.content()
+		_, err := o.apply(cols, `[{"id":1,"s":"one"},{"id":3,"s":"three"}]`, tt.delta)
+		if tt.err == "" && err != nil || tt.err != "" && (err == nil || !strings.Contains(err.Error(), tt.err)) {
+			t.Errorf("%s by a role with %s: %v; want %q", tt.delta.Strategy, tt.grant, err, tt.err)
+		}
+		if got := d.content(); (got == before) != (tt.err != "") {
+			t.Errorf("%s by a role with %s: the table holds %s", tt.delta.Strategy, tt.grant, got)
+		}
+	}
+}
