@@ -198,6 +198,9 @@ func (r *Result) block() *dvtBlock {
 		if i < len(r.Extracts) {
 			s.Rows, s.Bytes = r.Extracts[i].Rows, r.Extracts[i].Bytes
 		}
+		if q := r.Plan.Streamed; q != nil {
+			s.SQL = q.SQL
+		}
 		for _, c := range x.Pushed {
 			s.Pushed = append(s.Pushed, c.SQL)
 		}

@@ -15,6 +15,7 @@ import (
 // models of a run. It remembers what Describe said until Forget.
 type Connections struct {
 	outputs map[string]connectors.Output
+	check   func(name string) (connectors.Output, error) // what stands in the way of using one
 	env     connectors.Env
 
 	mu     sync.Mutex
@@ -33,9 +34,10 @@ type tableEntry struct {
 	err   error
 }
 
-// NewConnections prepares the outputs; nothing is opened.
-func NewConnections(outputs map[string]connectors.Output, env connectors.Env) *Connections {
-	return &Connections{outputs: outputs, env: env, open: map[string]connectors.Conn{}, tables: map[tableKey]*tableEntry{}}
+// NewConnections prepares the outputs; nothing is opened. check gives an output with all
+// its keys, or says what is wrong with it: a missing variable is no fault until then.
+func NewConnections(outputs map[string]connectors.Output, check func(string) (connectors.Output, error), env connectors.Env) *Connections {
+	return &Connections{outputs: outputs, check: check, env: env, open: map[string]connectors.Conn{}, tables: map[tableKey]*tableEntry{}}
 }
 
 // Get opens the connection of an output.
@@ -45,9 +47,12 @@ func (c *Connections) Get(name string) (connectors.Conn, error) {
 	if conn := c.open[name]; conn != nil {
 		return conn, nil
 	}
-	out, ok := c.outputs[name]
-	if !ok {
+	if _, ok := c.outputs[name]; !ok {
 		return nil, fmt.Errorf("connection %q is not an output of the profile: there are %s", name, strings.Join(c.names(), ", "))
+	}
+	out, err := c.check(name)
+	if err != nil {
+		return nil, err
 	}
 	kind, err := connectors.Lookup(out.Type)
 	if err != nil {

@@ -83,6 +83,12 @@ func (p *Prepared) Explanation() Explanation {
 	for _, x := range plan.Extracts {
 		e.Extracts = append(e.Extracts, explainExtract(x))
 	}
+	if q := plan.Streamed; q != nil {
+		e.Extracts[0].SQL, e.Extracts[0].Columns = q.SQL, []string{}
+		for _, i := range plan.Plain {
+			e.Extracts[0].Columns = append(e.Extracts[0].Columns, plan.Extracts[0].Relation.Table.Columns[i].Name)
+		}
+	}
 	return e
 }
 

@@ -71,7 +71,7 @@ func New(ctx context.Context, p *project.Project, o Options, sink Sink, log *slo
 		planner: pl, limits: extract.NewLimits(p.Settings.ExtractParallelism),
 		plannedAs: map[string][]connectors.Column{},
 	}
-	r.Conns = NewConnections(p.Outputs, connectors.Env{
+	r.Conns = NewConnections(p.Outputs, p.Output, connectors.Env{
 		ProjectDir: p.Dir, RunID: r.RunID, Log: log, ConnectTimeout: 10 * time.Second,
 		Engine: func(context.Context) (connectors.Engine, error) { return r.Engine() },
 	})
