@@ -17,6 +17,9 @@ FUZZTIME ?= 20s
 BENCH ?= .
 PKGS ?= ./...
 
+# The big suites have a target of their own, for they come in two sizes.
+ACCEPTANCE := ^TestAcceptance
+
 TEST := go test -count=1 -tags '$(TAGS)'
 SERVERS := bin/servers --
 
@@ -39,11 +42,11 @@ demo: build
 	"$$dvt" init demo; cd demo; "$$dvt" run; "$$dvt" show -s revenue_by_country --limit 8
 
 test: bin/servers
-	$(SERVERS) $(TEST) -timeout 10m $(PKGS)
+	$(SERVERS) $(TEST) -skip "$(ACCEPTANCE)" -timeout 10m $(PKGS)
 
 race: bin/servers
 	pkgs=$$(go list -tags '$(TAGS)' $(PKGS) | grep -vE '$(RACE_SKIP)'); \
-	$(SERVERS) $(TEST) -race -short -timeout 15m $$pkgs
+	$(SERVERS) $(TEST) -race -short -skip "$(ACCEPTANCE)" -timeout 15m $$pkgs
 
 lint: $(GOLANGCI)
 	out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "gofmt -w is due:"; echo "$$out"; exit 1; fi
@@ -74,10 +77,10 @@ fuzz: bin/servers
 	done
 
 acceptance: bin/servers
-	DVT_ACCEPTANCE=sample $(SERVERS) $(TEST) -run Acceptance -timeout 10m $(PKGS)
+	DVT_ACCEPTANCE=sample $(SERVERS) $(TEST) -run "$(ACCEPTANCE)" -timeout 15m $(PKGS)
 
 acceptance-full: bin/servers
-	DVT_ACCEPTANCE=full $(SERVERS) $(TEST) -run Acceptance -timeout 24h $(PKGS)
+	DVT_ACCEPTANCE=full $(SERVERS) $(TEST) -run "$(ACCEPTANCE)" -timeout 24h $(PKGS)
 
 clean:
 	rm -rf bin coverage*
