@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/dvt-dev/dvt/connectors"
@@ -271,4 +272,33 @@ func (p *chText) object() (any, error) {
 	}
 	p.s = strings.TrimPrefix(p.s, "}")
 	return out, nil
+}
+
+// mapKeys are the pairs of a map's canonical text.
+func mapKeys(v string) (entries [][2]any) {
+	if err := json.Unmarshal([]byte(v), &entries); err != nil {
+		return nil
+	}
+	return entries
+}
+
+func keyLess(a, b [2]any) int {
+	x, y := fmt.Sprint(a[0]), fmt.Sprint(b[0])
+	if len(x) != len(y) {
+		return len(x) - len(y) // jsonb: shorter keys first
+	}
+	return strings.Compare(x, y)
+}
+
+// unordered holds for maps whose keys are not in the order of jsonb.
+func unordered(v string) bool { return !slices.IsSortedFunc(mapKeys(v), keyLess) }
+
+func sortKeys(v string) string {
+	entries := mapKeys(v)
+	slices.SortFunc(entries, keyLess)
+	out, err := json.Marshal(entries)
+	if err != nil {
+		panic(err) // it was JSON
+	}
+	return string(out)
 }

@@ -1,5 +1,10 @@
 package conformance
 
+import (
+	"slices"
+	"strings"
+)
+
 var duckText = hexed("decode(unhex('%s'))")
 
 func duckdbColumns() []*Column {
@@ -30,7 +35,7 @@ func duckdbColumns() []*Column {
 		{Name: "timetz", Native: "TIME WITH TIME ZONE", Want: "TIMETZ", Values: each(plain, "08:30:45+02", "23:59:59.999999-15:59:59", "00:00:00+15:59:59", "12:00:00+05:30")},
 		{Name: "timestamp", Native: "TIMESTAMP", Want: "TIMESTAMP", Values: each(plain, join(stamps, []string{"infinity", "-infinity", "0044-03-15 (BC) 12:00:00", "294247-01-10 04:00:54.775806"})...)},
 		{Name: "timestamptz", Native: "TIMESTAMP WITH TIME ZONE", Want: "TIMESTAMPTZ", Values: each(plain, join(utc(stamps), []string{"infinity", "-infinity"})...)},
-		{Name: "timestamp_ns", Native: "TIMESTAMP_NS", Want: "TIMESTAMP_NS", Values: each(plain, "1969-12-31 23:59:59.999999999", "2024-02-29 12:34:56.123456", "2024-02-29 12:34:56", "2262-04-11 23:47:16.854775806", "1677-09-22 00:00:00")},
+		{Name: "timestamp_ns", Native: "TIMESTAMP_NS", Want: "TIMESTAMP_NS", Values: each(plain, "1969-12-31 23:59:59.999999999", "2024-02-29 12:34:56.123456", "2024-02-29 12:34:56", "2262-04-11 23:47:16.854775806", "1677-09-22 00:00:00", "infinity", "-infinity")},
 		{Name: "interval", Native: "INTERVAL", Want: "INTERVAL", Values: each(plain, "0 days", "1 year 2 months 3 days 04:05:06.789", "-1 month", "25 hours", "1 microsecond")},
 		{Name: "uuid", Native: "UUID", Want: "UUID", Values: each(plain, uuids...)},
 		{Name: "json", Native: "JSON", Want: "JSON", Values: each(plain, join(jsons, []string{`{"a": 1, "a": 2}`, " { } ", `"\u0000"`})...)},
@@ -45,8 +50,8 @@ func duckdbColumns() []*Column {
 		{Name: "int_map", Native: "MAP(INTEGER, VARCHAR)", Want: "MAP(INTEGER, VARCHAR)", Values: []string{"MAP {1: 'x', 2: NULL}"}},
 
 		{Name: "uhugeint", Native: "UHUGEINT", Want: "HUGEINT", Values: []string{"1"}, Refused: "UHUGEINT"},
-		{Name: "timestamp_s", Native: "TIMESTAMP_S", Want: "TIMESTAMP", Values: []string{"'2024-01-01'"}, Refused: "TIMESTAMP_S"},
-		{Name: "enum", Native: "ENUM('a', 'b')", Want: "VARCHAR", Values: []string{"'a'"}, Refused: "ENUM"},
+		{Name: "timestamp_s", Native: "TIMESTAMP_S", Want: "TIMESTAMP", Values: []string{"'2024-01-01'"}},
+		{Name: "enum", Native: "ENUM('a', 'b')", Want: "VARCHAR", Values: []string{"'a'"}},
 		{Name: "array", Native: "INTEGER[3]", Want: "INTEGER[]", Values: []string{"[1, 2, 3]"}, Refused: "INTEGER[3]"},
 		{Name: "union", Native: "UNION(num INTEGER, str VARCHAR)", Want: "VARCHAR", Values: []string{"1"}, Refused: "UNION"},
 	}
@@ -61,6 +66,9 @@ func fileColumns() []*Column {
 	}
 	var cols []*Column
 	for _, c := range duckdbColumns() {
+		if c.Name == "interval" {
+			c.Values = slices.DeleteFunc(c.Values, func(v string) bool { return strings.Contains(v, "-") })
+		}
 		if !skip[c.Name] && c.Refused == "" {
 			cols = append(cols, c)
 		}

@@ -242,18 +242,25 @@ func (s *Site) close() {
 	}
 }
 
-// Version is the engine's name and version without the last, patch, number.
+// Version is the engine's name and version, without the numbers that patches change.
 func (s *Site) Version() string {
 	s.bench.Helper()
+	if s.Engine == "file" {
+		return "Parquet"
+	}
 	info, err := s.Conn.Ping(s.bench.ctx)
 	if err != nil {
 		s.bench.Fatal(err)
 	}
+	keep := 2
+	if s.Engine == "postgres" {
+		keep = 1
+	}
 	words := strings.Fields(info.Version)
 	for i, w := range words {
 		if strings.ContainsAny(w, "0123456789") {
-			parts := strings.SplitN(strings.Trim(w, "v,"), ".", 3)
-			return strings.Join(append(words[:i:i], strings.Join(parts[:min(2, len(parts))], ".")), " ")
+			parts := strings.Split(strings.Trim(w, "v,"), ".")
+			return strings.Join(append(words[:i:i], strings.Join(parts[:min(keep, len(parts))], ".")), " ")
 		}
 	}
 	return info.Version

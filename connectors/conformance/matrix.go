@@ -14,10 +14,16 @@ import (
 type Source struct {
 	Site    *Site
 	Columns []*Column         // that could be read
-	Refused []*Column         // that gave their error
+	Refused []Refusal         // that gave their error
 	Lacks   map[string]string // column → why it was not run
 	staged  *Staged
 	values  map[int][]*string // canonical texts by id, in the order of Columns
+}
+
+// Refusal is a column that cannot be read.
+type Refusal struct {
+	*Column
+	Reason string
 }
 
 var sourceColumns = map[string]func() []*Column{
@@ -109,11 +115,24 @@ func (s *Source) refuse(cols []*Column) {
 			b.Errorf("%s %s: %s was read; an error was due", s.Site.Engine, c.Name, c.Values[0])
 			continue
 		}
-		s.Refused = append(s.Refused, c)
+		s.Refused = append(s.Refused, Refusal{c, reasonOf(err)})
 		if why := faultOf(err, c.Name, c.Refused, false, slices.Contains(timeKinds, c.Type().Kind)); why != "" {
 			b.Errorf("%s %s: %v: %s", s.Site.Engine, c.Name, err, why)
 		}
 	}
+}
+
+// reasonOf is what a user reads.
+func reasonOf(err error) string {
+	var v *connectors.ValueError
+	var t *connectors.TypeError
+	switch {
+	case errors.As(err, &v):
+		return v.Reason
+	case errors.As(err, &t):
+		return t.Reason
+	}
+	return err.Error()
 }
 
 // faultOf says what a *ValueError or *TypeError lacks.
@@ -181,9 +200,14 @@ func (s *Source) Pair(engine string) []*Cell {
 		return p.cells
 	}
 	p.compare(rel)
-	for col, ids := range p.probes {
-		for _, id := range ids {
-			p.probe(col, id)
+	for _, col := range p.cols {
+		tried := map[*Rule]int{}
+		for _, id := range p.probes[col] {
+			// A staging table for each value costs; two show where the error comes from.
+			if r := p.rule(col, id); full() || tried[r] < 2 {
+				tried[r]++
+				p.probe(col, id)
+			}
 		}
 	}
 	return p.cells

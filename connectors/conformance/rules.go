@@ -80,8 +80,28 @@ var Rules = []Rule{
 		Note: "PostgreSQL's text holds no NUL; `nul_bytes: strip` on the connection takes it out",
 	},
 	{
+		To: "postgres", Kinds: kinds(connectors.TimestampNS), When: nanoseconds, Fails: "microseconds",
+		Note: "PostgreSQL keeps microseconds: cast to TIMESTAMP in the model",
+	},
+	{
+		To: "postgres", Kinds: kinds(connectors.Map), Into: "jsonb", When: unordered, Becomes: sortKeys,
+		Note: "a map is a jsonb object, which keeps its keys in an order of its own",
+	},
+	{
+		To: "postgres", Kinds: kinds(connectors.Date), When: outsideWithBC(5874897), Fails: "4713 BC to 5874897",
+		Note: "PostgreSQL's dates go from 4713 BC to 5874897",
+	},
+	{
+		To: "mysql", Kinds: kinds(connectors.TimestampNS), When: nanoseconds, Fails: "microseconds",
+		Note: "MySQL and MariaDB keep microseconds: cast to TIMESTAMP in the model",
+	},
+	{
 		To: "mysql", Kinds: floatKinds, When: is("nan", "inf", "-inf"), Fails: "NaN and infinity",
 		Note: "MySQL and MariaDB have no NaN and no infinity",
+	},
+	{
+		To: "mysql", Kinds: kinds(connectors.TimestampNS), When: is("infinity", "-infinity"), Fails: "the engine",
+		Note: "MySQL and MariaDB have no infinity",
 	},
 	{
 		To: "mysql", Kinds: timeKinds, When: outside(0, 9999), Fails: "years 0000 to 9999",
@@ -104,6 +124,10 @@ var Rules = []Rule{
 		Note: "SQLite stores -0 as 0, which equals it",
 	},
 	{
+		To: "sqlite", Kinds: kinds(connectors.TimestampNS), When: is("infinity", "-infinity"), Fails: "no infinity",
+		Note: "SQLite has no infinity",
+	},
+	{
 		To: "sqlite", Kinds: timeKinds, When: outside(0, 9999), Fails: "to 9999",
 		Note: "dates in SQLite are ISO texts of the years 0000 to 9999, without infinity",
 	},
@@ -124,6 +148,14 @@ var Rules = []Rule{
 		Note: "ClickHouse has no NULL array, map or tuple: coalesce it in the model",
 	},
 	{
+		To: "clickhouse", Kinds: kinds(connectors.List), When: hasNullList, Fails: "NULL",
+		Note: "ClickHouse has no NULL array, map or tuple: coalesce it in the model",
+	},
+	{
+		To: "clickhouse", Kinds: nestedKinds, Type: true, Fails: "array of tuples or a map",
+		Note: "servers before 19 have no column that is an array of tuples or a map: `column_types` can make it a String",
+	},
+	{
 		To: "clickhouse", Kinds: kinds(connectors.HugeInt), Into: "Decimal", When: longerThan(38), Fails: "more digits",
 		Note: "Decimal(38, 0) holds 38 digits (Int128, from 21.6: all)",
 	},
@@ -132,12 +164,16 @@ var Rules = []Rule{
 		Note: "servers before 19 show day 0, 1970-01-01, as 0000-00-00",
 	},
 	{
-		To: "clickhouse", Kinds: kinds(connectors.Timestamp, connectors.TimestampTZ), Into: "DateTime(", When: is("1970-01-01 00:00:00", "1970-01-01 00:00:00+00"),
+		To: "clickhouse", Kinds: stampKinds, Into: "DateTime(", When: is("1970-01-01 00:00:00", "1970-01-01 00:00:00+00"),
 		As: connectors.TimestampTZ, Becomes: always("1970-01-01 00:00:00+00"), Or: "0000-00-00 00:00:00+00",
 		Note: "servers before 19 show second 0, 1970-01-01 00:00:00, as 0000-00-00 00:00:00",
 	},
 	{
-		To: "clickhouse", Kinds: kinds(connectors.Timestamp), Into: "DateTime", As: connectors.TimestampTZ, Becomes: with("+00"),
+		To: "clickhouse", Kinds: kinds(connectors.TimestampNS), Into: "DateTime64(9", When: outsideNS, Fails: "DateTime64(9",
+		Note: "DateTime64(9) holds 1900 to 2262 in nanoseconds, without infinity",
+	},
+	{
+		To: "clickhouse", Kinds: kinds(connectors.Timestamp, connectors.TimestampNS), Into: "DateTime", As: connectors.TimestampTZ, Becomes: with("+00"),
 		Note: "a naive time stamp is stored with the same digits in a UTC column",
 	},
 	{
@@ -150,6 +186,7 @@ var (
 	nestedKinds = kinds(connectors.List, connectors.Struct, connectors.Map)
 	floatKinds  = kinds(connectors.Float, connectors.Double)
 	timeKinds   = kinds(connectors.Date, connectors.Timestamp, connectors.TimestampNS, connectors.TimestampTZ)
+	stampKinds  = kinds(connectors.Timestamp, connectors.TimestampNS, connectors.TimestampTZ)
 )
 
 func is(values ...string) func(string) bool {
@@ -167,6 +204,26 @@ func outside(first, last int) func(string) bool {
 		year, err := strconv.Atoi(strings.SplitN(v, "-", 2)[0])
 		return err != nil || strings.Contains(v, "BC") || year < first || year > last
 	}
+}
+
+// outsideWithBC holds for years after last.
+func outsideWithBC(last int) func(string) bool {
+	return func(v string) bool {
+		year, err := strconv.Atoi(strings.SplitN(v, "-", 2)[0])
+		return err == nil && year > last && !strings.Contains(v, "BC")
+	}
+}
+
+func outsideNS(v string) bool { return outside(1900, 2262)(v) }
+
+func nanoseconds(v string) bool {
+	_, digits, _ := strings.Cut(v, ".")
+	return len(digits) > 6
+}
+
+// hasNullList holds for lists with a list in them that is NULL.
+func hasNullList(v string) bool {
+	return strings.Contains(v, "],null") || strings.Contains(v, "null,[")
 }
 
 func withNUL(v string) bool    { return strings.Contains(v, "\x00") }

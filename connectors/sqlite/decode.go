@@ -294,18 +294,22 @@ func decimalParts(s string) (digits *big.Int, exp int, reason string) {
 	return digits, exp - len(fraction), ""
 }
 
-var maxHuge = new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 127), big.NewInt(1))
+// The range of HUGEINT: 127 bits and a sign.
+var (
+	maxHuge = new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 127), big.NewInt(1))
+	minHuge = new(big.Int).Neg(new(big.Int).Lsh(big.NewInt(1), 127))
+)
 
 func (v cell) decimal(t connectors.Type) ([]byte, string) {
 	n, reason := v.number(t.Scale)
 	if reason != "" {
 		return nil, reason
 	}
-	limit := maxHuge
+	tooLarge := n.Cmp(maxHuge) > 0 || n.Cmp(minHuge) < 0
 	if t.Kind == connectors.Decimal {
-		limit = new(big.Int).Sub(tenTo(t.Precision), big.NewInt(1))
+		tooLarge = n.CmpAbs(tenTo(t.Precision)) >= 0
 	}
-	if n.CmpAbs(limit) > 0 {
+	if tooLarge {
 		return nil, "too large for " + t.String()
 	}
 	return le128(n), ""
@@ -437,7 +441,7 @@ func (v cell) moment(k connectors.Kind) ([]byte, string) {
 		}
 	}
 	if k == connectors.TimestampNS {
-		if t.Year() < 1678 || t.Year() > 2261 {
+		if !t.After(time.Unix(0, -math.MaxInt64)) || !t.Before(time.Unix(0, math.MaxInt64)) {
 			return nil, "out of the range of TIMESTAMP_NS"
 		}
 		return le64(t.UnixNano()), ""

@@ -253,7 +253,13 @@ func (e *encoder) stamps(a *array.Timestamp) (param, error) {
 	mode := C.WRITE_TS
 	switch e.col.Type.Kind {
 	case connectors.TimestampNS:
-		return e.texts(func(buf []byte, i int) ([]byte, error) { return appendNanos(buf, int64(a.Value(i))), nil })
+		return e.texts(func(buf []byte, i int) ([]byte, error) {
+			ns := int64(a.Value(i))
+			if ns == math.MaxInt64 || ns == -math.MaxInt64 {
+				return buf, e.refuse(i, stampName(ns), "sqlite's time stamps have no infinity")
+			}
+			return appendNanos(buf, ns), nil
+		})
 	case connectors.TimestampTZ:
 		mode = C.WRITE_TSTZ
 	}
