@@ -60,13 +60,17 @@ func (s *shadow) parse(ctx context.Context, sql string) (*query, error) {
 	if root["error"] == true {
 		fault := duckFault(sql, root)
 		if str(root, "error_type") == "not implemented" { // DuckDB parses it, and it is no SELECT
-			fault.Msg = "a model is one SELECT: " + fault.Msg
+			why := ": " + fault.Msg
+			if strings.Contains(why, "Only SELECT statements") {
+				why = ", and this is another statement (a PIVOT is one too, unless it names its values with IN)"
+			}
+			fault = faultAt(sql, firstWord(sql), "a model is one SELECT%s", why)
 		}
 		return nil, fault
 	}
 	statements := list(root, "statements")
 	if len(statements) == 0 {
-		return nil, &Error{Msg: "a model is one SELECT: there is no statement here"}
+		return nil, faultAt(sql, 0, "a model is one SELECT: there is no statement here")
 	}
 	if len(statements) > 1 {
 		return nil, faultAt(sql, secondStatement(sql), "a model is one SELECT: there are %d statements", len(statements))

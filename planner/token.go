@@ -100,6 +100,17 @@ func plainEnd(sql string) string {
 	return string(b)
 }
 
+// firstWord is the offset of the first token that is neither space nor comment.
+func firstWord(sql string) int {
+	for i := 0; i < len(sql); i = skipToken(sql, i) {
+		comment := strings.HasPrefix(sql[i:], "--") || strings.HasPrefix(sql[i:], "/*")
+		if !comment && strings.IndexByte(" \t\r\n", sql[i]) < 0 {
+			return i
+		}
+	}
+	return 0
+}
+
 // secondStatement is the offset of the first token after the first semicolon that has
 // a statement before it.
 func secondStatement(sql string) int {

@@ -28,6 +28,7 @@ type app struct {
 
 	started       time.Time
 	progressShown bool
+	dataOnStdout  bool // stdout is the command's result: what else there is to say goes to stderr
 	logFile       *os.File
 	log           *slog.Logger
 	runner        *run.Runner
@@ -49,7 +50,13 @@ func (a *app) command() *cobra.Command {
 	f.StringVar(&a.profile, "profile", "", "profile to use instead of the project's")
 	f.StringVarP(&a.target, "target", "t", "", "output that models without a target of their own land on")
 	f.StringVar(&a.vars, "vars", "", "variables as a YAML mapping: '{key: value}'")
-	f.IntVar(&a.threads, "threads", 0, "models run at once")
+	f.IntVar(&a.threads, "threads", 0, "models run at once (default: the profile's, else 4)")
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		if a.threads < 1 && f.Changed("threads") {
+			return fmt.Errorf("--threads %d: expected 1 or more", a.threads)
+		}
+		return nil
+	}
 	f.StringVar(&a.logFormat, "log-format", "text", "text or json")
 	f.BoolVarP(&a.debug, "debug", "d", false, "print the debug log too")
 	f.BoolVarP(&a.quiet, "quiet", "q", false, "print errors only")
@@ -78,6 +85,10 @@ func (a *app) load(ctx context.Context, which string, fullRefresh bool) (*projec
 	if a.logFormat != "text" && a.logFormat != "json" {
 		return nil, fmt.Errorf("--log-format %q: expected text or json", a.logFormat)
 	}
+	switch which {
+	case "list", "show", "explain":
+		a.dataOnStdout = true
+	}
 	var vars map[string]any
 	if a.vars != "" {
 		if err := yaml.Unmarshal([]byte(a.vars), &vars); err != nil {
@@ -103,8 +114,14 @@ func (a *app) load(ctx context.Context, which string, fullRefresh bool) (*projec
 	for _, n := range p.Notes {
 		a.log.Debug(n)
 	}
+	later := map[string]bool{} // what is said of the nodes that are selected
+	for _, n := range p.Nodes {
+		later[n.PromotionWarning] = true
+	}
 	for _, w := range p.Warnings {
-		a.Event(run.Event{Time: time.Now().UTC(), Level: run.Warn, Name: "warning", Text: a.redact(w)})
+		if !later[w] {
+			a.warn(w)
+		}
 	}
 	return p, nil
 }
@@ -155,9 +172,22 @@ func (a *app) redact(s string) string { return a.redactor.String(s) }
 func (a *app) selectNodes(p *project.Project, sel, exclude []string, types ...string) ([]*project.Node, error) {
 	nodes, warnings, err := p.Select(words(sel), words(exclude), types...)
 	for _, w := range warnings {
-		a.Event(run.Event{Time: time.Now().UTC(), Level: run.Warn, Name: "warning", Text: w})
+		a.warn(w)
 	}
 	return nodes, err
+}
+
+// promoted says which of nodes run as something else than they say.
+func (a *app) promoted(nodes []*project.Node) {
+	for _, n := range nodes {
+		if n.Promoted {
+			a.warn(n.PromotionWarning)
+		}
+	}
+}
+
+func (a *app) warn(text string) {
+	a.Event(run.Event{Time: time.Now().UTC(), Level: run.Warn, Name: "warning", Text: a.redact(text)})
 }
 
 // words splits selectors at spaces, for `-s "a b"` means the same as `-s a -s b`.

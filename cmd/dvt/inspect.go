@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -26,6 +27,7 @@ func (a *app) compileCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		a.promoted(nodes)
 		for _, n := range nodes {
 			sql, err := r.Compile(cmd.Context(), n)
 			if err != nil {
@@ -66,6 +68,7 @@ func (a *app) explainCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		a.promoted(nodes)
 		return a.explain(cmd, r, runnable(nodes), output)
 	}
 	return c
@@ -117,9 +120,12 @@ func (a *app) lsCommand() *cobra.Command {
 	var types []string
 	c := &cobra.Command{Use: "ls", Aliases: []string{"list"}, Short: "List nodes"}
 	sel, exclude := selectFlags(c)
-	c.Flags().StringVar(&output, "output", "name", "name, path or json")
+	c.Flags().StringVar(&output, "output", "selector", "selector, name, path or json")
 	c.Flags().StringArrayVar(&types, "resource-type", nil, "model, seed, snapshot, test")
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
+		if !slices.Contains([]string{"selector", "name", "path", "json"}, output) {
+			return fmt.Errorf("--output %q: expected name, path or json", output)
+		}
 		p, err := a.load(cmd.Context(), "list", false)
 		if err != nil {
 			return err
@@ -132,21 +138,21 @@ func (a *app) lsCommand() *cobra.Command {
 			line := ""
 			switch output {
 			case "name":
+				line = n.Name
+			case "selector":
 				line = strings.Join(n.FQN, ".")
 			case "path":
 				line = n.Path
 			case "json":
 				doc, err := json.Marshal(map[string]any{
 					"name": n.Name, "resource_type": n.ResourceType, "package_name": n.Package, "original_file_path": n.Path,
-					"unique_id": n.UniqueID, "alias": n.Alias, "tags": n.Tags, "config": map[string]any{"materialized": n.Config.Materialized, "enabled": true},
-					"depends_on": map[string]any{"nodes": n.DependsOn}, "connection": n.Connection,
+					"unique_id": n.UniqueID, "alias": n.Alias, "tags": append([]string{}, n.Tags...), "config": map[string]any{"materialized": n.Config.Materialized, "enabled": true},
+					"depends_on": map[string]any{"nodes": append([]string{}, n.DependsOn...)}, "connection": n.Connection,
 				})
 				if err != nil {
 					return err
 				}
 				line = string(doc)
-			default:
-				return fmt.Errorf("--output %q: expected name, path or json", output)
 			}
 			if err := a.out(line); err != nil {
 				return err

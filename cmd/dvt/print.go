@@ -23,6 +23,10 @@ func (a *app) Event(e run.Event) {
 	if e.Level == run.Debug && !a.debug {
 		return
 	}
+	w := a.stdout
+	if a.dataOnStdout {
+		w = a.stderr
+	}
 	printing.Lock()
 	defer printing.Unlock()
 	if a.progressShown {
@@ -33,11 +37,11 @@ func (a *app) Event(e run.Event) {
 	if a.logFormat == "json" {
 		line, err := json.Marshal(e)
 		if err == nil {
-			_, _ = fmt.Fprintln(a.stdout, a.redact(string(line)))
+			_, _ = fmt.Fprintln(w, a.redact(string(line)))
 		}
 		return
 	}
-	_, _ = fmt.Fprintln(a.stdout, a.colour(e))
+	_, _ = fmt.Fprintln(w, a.colour(e))
 }
 
 func (a *app) colour(e run.Event) string {
