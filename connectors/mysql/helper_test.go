@@ -135,7 +135,7 @@ func tryRead(c *Conn, q connectors.Query) ([][]string, error) {
 		for i := range int(rec.NumRows()) {
 			line := make([]string, rec.NumCols())
 			for k := range line {
-				line[k] = valueText(q.Columns[k].Type, rec.Column(k), i)
+				line[k] = cellText(q.Columns[k].Type, rec.Column(k), i)
 			}
 			out = append(out, line)
 		}
@@ -144,9 +144,9 @@ func tryRead(c *Conn, q connectors.Query) ([][]string, error) {
 	return out, err
 }
 
-// valueText spells a value as MariaDB does, by way of the target's encoder, which is
+// cellText spells a value as MariaDB does, by way of the target's encoder, which is
 // checked against the server on its own.
-func valueText(typ connectors.Type, arr arrow.Array, i int) string {
+func cellText(typ connectors.Type, arr arrow.Array, i int) string {
 	if arr.IsNull(i) {
 		return "NULL"
 	}
