@@ -38,7 +38,11 @@ func (c *conn) Describe(ctx context.Context, rel connectors.Relation) (*connecto
 		if r[2] == "EPHEMERAL" { // exists in INSERT only
 			continue
 		}
-		t.Columns = append(t.Columns, describeColumn(r[0], r[1]))
+		col := describeColumn(r[0], r[1])
+		if r[2] != "" { // a row that does not name the column gets a value anyway
+			col.Attrs = map[string]string{"default": r[2]}
+		}
+		t.Columns = append(t.Columns, col)
 	}
 	if len(t.Columns) == 0 {
 		return nil, fmt.Errorf("table %s: %w", full, connectors.ErrNotFound)

@@ -28,6 +28,7 @@ func init() {
 		Open:          open,
 		Secrets:       []string{"password"},
 		DefaultSchema: defaultSchema,
+		CanMerge:      true, // by a swap
 	})
 }
 
@@ -42,6 +43,7 @@ type config struct {
 	settings             [][2]any
 	connectTimeout       time.Duration
 	queryTimeout         time.Duration
+	mutate               bool // clickhouse_merge
 }
 
 func (c *config) addr() string { return net.JoinHostPort(c.host, strconv.Itoa(c.port)) }
@@ -118,7 +120,9 @@ func parseConfig(out connectors.Output) (*config, error) {
 		r.fail("compression", "must be lz4 or none")
 	}
 	c.settings = r.settings()
-	if merge := r.text("", "clickhouse_merge"); merge != "" && merge != "mutate" && merge != "rebuild" {
+	merge := r.text("", "clickhouse_merge")
+	c.mutate = merge == "mutate"
+	if merge != "" && merge != "mutate" && merge != "rebuild" {
 		r.fail("clickhouse_merge", "must be rebuild or mutate")
 	}
 	return c, r.err
