@@ -65,7 +65,9 @@ func (a *app) runNodes(ctx context.Context, n *nodesRun) error {
 			return &nodeError{err}
 		}
 	}
+	stop := a.showProgress(r)
 	results := r.Nodes(ctx, nodes)
+	stop()
 	var hookErr error
 	if len(nodes) > 0 && ctx.Err() == nil {
 		hookErr = r.ProjectHooks(ctx, "on-run-end", r.Project.OnRunEnd)

@@ -21,7 +21,8 @@ SELECT c.oid::text, c.relkind::text, c.reltuples::int8::text, c.relpages::text, 
 // stand for. A domain may be over a domain, an array over a domain, hence the walk.
 const columnsQuery = `
 WITH RECURSIVE col AS (
-  SELECT a.attnum, a.attname, a.atttypid, a.atttypmod, a.attndims, a.attnotnull, a.attcollation
+  SELECT a.attnum, a.attname, a.atttypid, a.atttypmod, a.attndims, a.attnotnull, a.attcollation,
+         a.atthasdef OR a.attidentity <> '' AS filled
     FROM pg_catalog.pg_attribute a
    WHERE a.attrelid = $1::regclass AND a.attnum > 0 AND NOT a.attisdropped
 ), base(attnum, typid, typmod, dims, elem, depth) AS (
@@ -41,7 +42,7 @@ WITH RECURSIVE col AS (
 )
 SELECT c.attname, pg_catalog.format_type(c.atttypid, c.atttypmod), c.attnotnull::text,
        l.typid::text, l.typmod::text, l.dims::text, l.elem::text, t.typtype::text, t.typreceive::regproc::text,
-       co.collname, co.collprovider::text, coalesce(to_jsonb(co)->>'collisdeterministic', 'true')
+       co.collname, co.collprovider::text, coalesce(to_jsonb(co)->>'collisdeterministic', 'true'), c.filled::text
   FROM col c
   JOIN last l USING (attnum)
   JOIN pg_catalog.pg_type t ON t.oid = l.typid
@@ -111,6 +112,9 @@ func describeColumn(row []cell, encoding string) connectors.Column {
 	}
 	if row[11].s == "false" {
 		col.Attrs[attrDeterministic] = "false"
+	}
+	if row[12].s == "true" { // a default, identity or generated value: inserts may leave it out
+		col.Attrs["default"] = "true"
 	}
 	if !row[10].null {
 		col.Attrs[attrProvider] = row[10].s
