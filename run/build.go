@@ -13,11 +13,6 @@ import (
 // and, as dbt build does, after the tests of what it reads, so that a failed test keeps
 // what is downstream from being built.
 func (r *Runner) Nodes(ctx context.Context, nodes []*project.Node) []*Result {
-	for _, n := range nodes {
-		if n.Promoted {
-			r.emit(Warn, "warning", n, "", nil, n.PromotionWarning)
-		}
-	}
 	return r.runAfter(ctx, nodes, r.testsBefore(nodes), r.runNode)
 }
 
