@@ -87,9 +87,10 @@ func CleanTemp(dir string) error {
 }
 
 // guarded runs one function at a time over all processes, so that a folder whose lock is
-// not taken yet is not taken for a dead one.
+// not taken yet is not taken for a dead one. The lock file stands beside the folder,
+// which is empty when no run lives.
 func guarded(dir string, do func() error) error {
-	f, err := os.OpenFile(filepath.Join(dir, ".lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	f, err := os.OpenFile(filepath.Clean(dir)+".lock", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return err
 	}
