@@ -163,7 +163,9 @@ type FileKeeper interface {
 
 // Clocked is a target whose timestamps keep fewer digits of a second's fraction than
 // six. Without it they keep six.
-type Clocked interface{ TimestampDigits() int }
+type Clocked interface {
+	TimestampDigits(ctx context.Context) (int, error)
+}
 
 // OneWriter is a connection whose data cannot be written while it is read. Rows are
 // never streamed between two connections of one resource; they are staged first. Without

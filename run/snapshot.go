@@ -24,7 +24,7 @@ func (r *Runner) snapshot(ctx context.Context, n *project.Node, target connector
 	if err := load.CanReplace(n.Connection, target); err != nil {
 		return err
 	}
-	h, err := historyOf(n, r.Now, target)
+	h, err := historyOf(ctx, n, r.Now, target)
 	if err != nil {
 		return err
 	}
@@ -62,11 +62,15 @@ func (r *Runner) snapshot(ctx context.Context, n *project.Node, target connector
 
 // historyOf reads the snapshot's settings; what they lack is said before anything is
 // read.
-func historyOf(n *project.Node, now time.Time, target connectors.Conn) (compute.History, error) {
+func historyOf(ctx context.Context, n *project.Node, now time.Time, target connectors.Conn) (compute.History, error) {
 	c := n.Config
 	h := compute.History{Key: c.UniqueKey, Now: now, Digits: 6, OpenUntil: c.ValidToCurrent}
 	if t, ok := target.(connectors.Clocked); ok {
-		h.Digits = t.TimestampDigits()
+		digits, err := t.TimestampDigits(ctx)
+		if err != nil {
+			return h, err
+		}
+		h.Digits = digits
 	}
 	if len(c.UniqueKey) == 0 {
 		return h, fmt.Errorf("model '%s': f_snapshot needs a unique_key", n.Name)
