@@ -19,7 +19,16 @@ import (
 	"github.com/dvt-dev/dvt/connectors"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if db := os.Getenv(childEnv); db != "" {
+		if err := child(db); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 func env(t testing.TB, name string) string {
 	t.Helper()

@@ -18,7 +18,7 @@ var (
 )
 
 // joinBytes is about how much of a delta one join holds in the server's memory.
-const joinBytes = 256 << 20
+const joinBytes int64 = 256 << 20
 
 // endTimeout bounds the statement that brings a delta in, whatever becomes of ctx.
 const endTimeout = 10 * time.Minute
@@ -338,6 +338,9 @@ func (m *merge) count(ctx context.Context, sql string) (int64, error) {
 
 // arrived checks that the new table holds what was sent to it.
 func (m *merge) arrived(ctx context.Context, want int64) error {
+	if merges(m.engine) { // want was counted while the target's rows became fewer
+		return nil
+	}
 	got, err := m.count(ctx, countSQL(m.fresh))
 	if err == nil && got != want {
 		err = fmt.Errorf("the new table holds %d rows, not %d: others may have written to the target meanwhile", got, want)

@@ -43,7 +43,8 @@ type config struct {
 	settings             [][2]any
 	connectTimeout       time.Duration
 	queryTimeout         time.Duration
-	mutate               bool // clickhouse_merge
+	mutate               bool  // clickhouse_merge
+	joinBytes            int64 // tests: in place of the constant
 }
 
 func (c *config) addr() string { return net.JoinHostPort(c.host, strconv.Itoa(c.port)) }
