@@ -80,7 +80,7 @@ func (p *Project) manifestNode(n *Node) object {
 		o["patch_path"] = n.Package + "://" + n.patch.d.file
 	}
 	if n.ResourceType != TypeTest && n.Config.Materialized != Ephemeral {
-		o["relation_name"] = quoteIdent(n.Connection) + "." + quoteIdent(n.Schema) + "." + quoteIdent(n.Alias)
+		o["relation_name"] = n.RelationName()
 	}
 	if sql, ok := p.compiled.Load(n.UniqueID); ok {
 		o["compiled"], o["compiled_code"], o["compiled_path"] = true, sql, p.TargetPath+"/compiled/"+n.Package+"/"+original
@@ -183,7 +183,7 @@ func (p *Project) manifestSource(s *Source) object {
 	return object{
 		"unique_id": s.UniqueID, "name": s.Name, "source_name": s.SourceName, "resource_type": TypeSource, "package_name": s.Package,
 		"fqn": s.FQN, "path": s.Path, "original_file_path": s.Path, "identifier": s.Identifier, "schema": s.Schema, "database": s.Connection,
-		"relation_name":      quoteIdent(s.Connection) + "." + quoteIdent(s.Schema) + "." + quoteIdent(s.Identifier),
+		"relation_name":      quotedName(s.Connection, s.Schema, s.Identifier),
 		"source_description": "", "description": s.Description, "loader": s.Loader, "columns": manifestColumns(s.Columns), "meta": meta,
 		"source_meta": meta, "tags": notNil(s.Tags), "config": object{"enabled": s.Enabled}, "quoting": object{}, "freshness": manifestFreshness(s.Freshness),
 		"loaded_at_field": orNil(s.LoadedAtField), "external": nil, "patch_path": nil, "unrendered_config": object{}, "created_at": p.epoch(),

@@ -83,3 +83,6 @@ type Settings struct {
 func (p *Project) Output(name string) (connectors.Output, error) {
 	return p.profile.output(name)
 }
+
+// InvocationID is what the loader was given: the run's id in Jinja and artifacts.
+func (p *Project) InvocationID() string { return p.opts.InvocationID }

@@ -97,6 +97,13 @@ func (p *Project) Compile(ctx context.Context, n *Node, rc Render) (*Compiled, e
 	return out, nil
 }
 
+// CompiledSQL is what Compile made of n last, as users see it; "" if it did not.
+func (p *Project) CompiledSQL(n *Node) string {
+	sql, _ := p.compiled.Load(n.UniqueID)
+	text, _ := sql.(string)
+	return text
+}
+
 // finished gives SQL the spelling that its reader wants.
 func (r *renderer) finished(sql string) (string, error) {
 	if r.rc.Quote == nil {

@@ -21,6 +21,20 @@ func Display(sql string) string { return strings.ReplaceAll(sql, RelationMarker,
 
 func quoteIdent(s string) string { return `"` + strings.ReplaceAll(s, `"`, `""`) + `"` }
 
+// RelationName is how artifacts name what n lands as: "connection"."schema"."name".
+func (n *Node) RelationName() string { return quotedName(n.Connection, n.Schema, n.Alias) }
+
+// quotedName is a name of parts, of which an engine may have no schema.
+func quotedName(parts ...string) string {
+	var quoted []string
+	for _, p := range parts {
+		if p != "" {
+			quoted = append(quoted, quoteIdent(p))
+		}
+	}
+	return strings.Join(quoted, ".")
+}
+
 // marked spells a relation as the planner wants it: "<catalog><marker>"."schema"."name".
 func marked(catalog, schema, name string) string {
 	var parts []string

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dvt-dev/dvt/jinja/dbt"
 	"github.com/dvt-dev/dvt/project"
 )
 
@@ -75,8 +76,8 @@ type sourceEntry struct {
 func (r *Runner) WriteArtifacts(results []*Result, version string, elapsed time.Duration, args map[string]any) error {
 	doc := runResults{
 		Metadata: artifactMetadata{
-			Schema: "https://schemas.getdbt.com/dbt/run-results/v6.json", Version: version,
-			Generated: stamp(time.Now()), InvocationID: r.RunID, Env: map[string]string{},
+			Schema: "https://schemas.getdbt.com/dbt/run-results/v6.json", Version: dbt.DbtVersion,
+			Generated: stamp(time.Now()), InvocationID: r.RunID, Env: map[string]string{"dvt_version": version},
 		},
 		Results: []resultEntry{}, Elapsed: elapsed.Seconds(), Args: args,
 	}
@@ -154,7 +155,7 @@ func (r *Result) entry() resultEntry {
 	if r.Message != "" {
 		e.Message = &r.Message
 	}
-	if relation := relationName(r.Node); r.Node.ResourceType != project.TypeTest || r.Node.Test.Store {
+	if relation := r.Node.RelationName(); r.Node.ResourceType != project.TypeTest || r.Node.Test.Store {
 		e.Relation = &relation
 	}
 	done := r.Compiled != ""

@@ -18,6 +18,7 @@ type Failure struct {
 	Model, Target, Adapter string
 	File                   string
 	Line, Column           int    // 0: not known
+	Rendered               bool   // the position is one of the compiled SQL
 	SQL                    string // what was sent, "" if nothing was
 	Err                    error
 }
@@ -25,7 +26,10 @@ type Failure struct {
 func (f *Failure) Error() string {
 	s := fmt.Sprintf("%s '%s' (target: %s, adapter: %s): %v", f.Kind, f.Model, f.Target, f.Adapter, f.Err)
 	where := f.File
-	if f.Line > 0 {
+	switch {
+	case f.Line > 0 && f.Rendered:
+		where = fmt.Sprintf("%s, line %d, column %d of its compiled SQL", f.File, f.Line, f.Column)
+	case f.Line > 0:
 		where = fmt.Sprintf("%s:%d:%d", f.File, f.Line, f.Column)
 	}
 	if where != "" {
@@ -49,6 +53,11 @@ func (r *Runner) explainError(n *project.Node, err error) error {
 	switch {
 	case errors.As(err, &pe):
 		f.Line, f.Column, f.Err = pe.Line, pe.Column, errors.New(pe.Msg)
+		if line, column, ok := sourcePosition(n.RawCode, r.Project.CompiledSQL(n), pe.Line, pe.Column); ok {
+			f.Line, f.Column = line, column
+		} else {
+			f.Rendered = true
+		}
 	case errors.As(err, &je):
 		f.File, f.Line, f.Column, f.Err = je.File, je.Line, je.Column, errors.New(je.Msg)
 	case errors.As(err, &se):

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dvt-dev/dvt/compute"
 	"github.com/dvt-dev/dvt/connectors"
+	"github.com/dvt-dev/dvt/jinja/dbt"
 	"github.com/dvt-dev/dvt/project"
 	"github.com/dvt-dev/dvt/watermark"
 )
@@ -181,8 +182,8 @@ func limitOf(a *project.Age) limit {
 func (r *Runner) WriteSources(all []*Fresh, version string, elapsed time.Duration) error {
 	doc := sourceResults{
 		Metadata: artifactMetadata{
-			Schema: "https://schemas.getdbt.com/dbt/sources/v3.json", Version: version,
-			Generated: stamp(time.Now()), InvocationID: r.RunID, Env: map[string]string{},
+			Schema: "https://schemas.getdbt.com/dbt/sources/v3.json", Version: dbt.DbtVersion,
+			Generated: stamp(time.Now()), InvocationID: r.RunID, Env: map[string]string{"dvt_version": version},
 		},
 		Results: []any{}, Elapsed: elapsed.Seconds(),
 	}

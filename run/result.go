@@ -59,6 +59,15 @@ func (r *Result) carriedOut(ran *planner.Plan) {
 	}
 }
 
+// NotRun are the results of nodes that did not start, and why.
+func NotRun(nodes []*project.Node, why string) []*Result {
+	var out []*Result
+	for _, n := range nodes {
+		out = append(out, &Result{Node: n, Status: Skipped, Start: time.Now().UTC(), Message: why})
+	}
+	return out
+}
+
 // addExtracts adds what one load of several moved.
 func (r *Result) addExtracts(stats []extract.Stat) {
 	if len(r.Extracts) != len(stats) {

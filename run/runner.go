@@ -30,6 +30,8 @@ type Options struct {
 	Empty       bool   // read no rows: build every target empty
 	Range       string // --range start,end[,step]
 	Store       bool   // --store-failures: keep the failing rows of every test
+	// DisabledRules switches rules of the planner off by name, for tests.
+	DisabledRules map[string]bool
 }
 
 // Runner runs the models of one project. Close it.
@@ -67,9 +69,12 @@ func New(ctx context.Context, p *project.Project, o Options, sink Sink, log *slo
 	}
 	r := &Runner{
 		Project: p, Options: o, Sink: sink, Log: log, Redact: NewRedactor(p.Outputs),
-		RunID: uuid.NewString(), Now: time.Now().UTC().Truncate(time.Microsecond),
+		RunID: p.InvocationID(), Now: time.Now().UTC().Truncate(time.Microsecond),
 		planner: pl, limits: extract.NewLimits(p.Settings.ExtractParallelism),
 		plannedAs: map[string][]connectors.Column{},
+	}
+	if r.RunID == "" {
+		r.RunID = uuid.NewString()
 	}
 	r.Conns = NewConnections(p.Outputs, p.Output, connectors.Env{
 		ProjectDir: p.Dir, RunID: r.RunID, Log: log, ConnectTimeout: 10 * time.Second,

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
 
@@ -102,7 +103,7 @@ func (a *app) load(ctx context.Context, which string, fullRefresh bool) (*projec
 	a.started = time.Now()
 	p, err := project.Load(ctx, project.Options{
 		Dir: dir, ProfilesDir: a.profilesDir, Profile: a.profile, Target: a.target, Vars: vars, Threads: a.threads,
-		FullRefresh: fullRefresh, Command: which, StartedAt: a.started.UTC(),
+		FullRefresh: fullRefresh, Command: which, StartedAt: a.started.UTC(), InvocationID: uuid.NewString(),
 	})
 	if err != nil {
 		return nil, err

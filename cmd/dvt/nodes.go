@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -62,10 +63,12 @@ func (a *app) runNodes(ctx context.Context, n *nodesRun) error {
 		a.say("Concurrency: %s (target='%s')", count(r.Project.Threads, "thread"), r.Project.TargetName)
 		a.say("")
 		if err := r.ProjectHooks(ctx, "on-run-start", r.Project.OnRunStart); err != nil {
-			return &nodeError{err}
+			e := r.WriteArtifacts(run.NotRun(nodes, "on-run-start failed"), version, time.Since(a.started), a.args(r.Project, n))
+			return &nodeError{errors.Join(err, e)}
 		}
 	}
 	stop := a.showProgress(r)
+	a.promoted(nodes)
 	results := r.Nodes(ctx, nodes)
 	stop()
 	var hookErr error
