@@ -205,7 +205,8 @@ func (c *Conn) CreateView(ctx context.Context, rel connectors.Relation, sql stri
 	if _, err := s.exec(ctx, createViewSQL(fresh, sql)); err != nil {
 		return err
 	}
-	if _, err := s.exec(ctx, swapWaitSQL); err == nil {
+	_, err = s.exec(ctx, swapWaitSQL)
+	if err == nil {
 		_, err = s.exec(ctx, renameSQL(rel, old, fresh, rel))
 	}
 	// Whatever happened, what is not in place is dropped: the next run would do it too.
