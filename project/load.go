@@ -41,7 +41,7 @@ func Load(ctx context.Context, o Options) (*Project, error) {
 		return nil, &Error{Msg: "finding the project: " + err.Error(), Cause: err}
 	}
 	p := &Project{Dir: dir, opts: o, env: env, Nodes: map[string]*Node{}, Sources: map[string]*Source{}}
-	if p.packages, err = loadPackages(dir); err != nil {
+	if p.packages, err = loadPackages(dir, cliRenderer(p)); err != nil {
 		return nil, err
 	}
 	l := &loader{p: p, ctx: ctx}
@@ -72,17 +72,22 @@ func (l *loader) note(f string, args ...any) {
 	l.p.Notes = append(l.p.Notes, fmt.Sprintf(f, args...))
 }
 
+// cliRenderer renders what is read before the project's own variables are.
+func cliRenderer(p *Project) *yamlRenderer {
+	cli := func(name string) (jinja.Value, bool) {
+		v, ok := p.opts.Vars[name]
+		return jinja.FromGo(v), ok
+	}
+	return newYAMLRenderer(p.opts, p.env, cli, nil, true)
+}
+
 // profile finds and reads the profile and settles the target.
 func (l *loader) profile() error {
 	p, root := l.p, l.p.packages[0]
 	p.Name, p.Version = root.name, root.version
 	p.CleanTarget, p.SeedPaths, p.TargetPath = root.clean, root.seedPaths, root.targetPath
 	p.OnRunStart, p.OnRunEnd = root.onStart, root.onEnd
-	cli := func(name string) (jinja.Value, bool) {
-		v, ok := p.opts.Vars[name]
-		return jinja.FromGo(v), ok
-	}
-	r := newYAMLRenderer(p.opts, p.env, cli, nil, true)
+	r := cliRenderer(p)
 	p.ProfileName = p.opts.Profile
 	if p.ProfileName == "" {
 		name, err := r.text(root.doc, root.profile)

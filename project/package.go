@@ -35,7 +35,7 @@ type pkg struct {
 func (p *pkg) file(rel string) string { return filepath.ToSlash(filepath.Join(p.rel, rel)) }
 
 // loadPackage reads a dbt_project.yml. Unknown keys are ignored, as dbt does.
-func loadPackage(dir, rel string) (*pkg, error) {
+func loadPackage(dir, rel string, r *yamlRenderer) (*pkg, error) {
 	p := &pkg{dir: dir, rel: rel, root: rel == ""}
 	path := filepath.Join(dir, "dbt_project.yml")
 	if !exists(path) {
@@ -65,33 +65,51 @@ func loadPackage(dir, rel string) (*pkg, error) {
 		{&p.snapshotPaths, []string{"snapshot-paths"}, "snapshots"},
 		{&p.macroPaths, []string{"macro-paths"}, "macros"},
 		{&p.clean, []string{"clean-targets"}, ""},
-		{&p.onStart, []string{"on-run-start"}, ""},
-		{&p.onEnd, []string{"on-run-end"}, ""},
 	} {
 		if l.fallback != "" {
 			*l.to = []string{l.fallback}
 		}
 		for _, k := range l.keys {
 			if n := get(root, k); n != nil {
-				*l.to = texts(n)
+				if *l.to, err = p.paths(n, r); err != nil {
+					return nil, err
+				}
 				break
 			}
 		}
 	}
 	p.targetPath, p.packagesPath = "target", "dbt_packages"
-	if t := text(get(root, "target-path")); t != "" && !dbt.HasJinja(t) {
-		p.targetPath = t
-	}
-	for _, k := range []string{"modules-path", "packages-install-path"} {
-		if t := text(get(root, k)); t != "" && !dbt.HasJinja(t) {
-			p.packagesPath = t
+	for _, l := range []struct {
+		to  *string
+		key string
+	}{{&p.targetPath, "target-path"}, {&p.packagesPath, "modules-path"}, {&p.packagesPath, "packages-install-path"}} {
+		t, err := r.text(p.doc, get(root, l.key))
+		if err != nil {
+			return nil, err
+		}
+		if t != "" {
+			*l.to = t
 		}
 	}
+	p.onStart, p.onEnd = texts(get(root, "on-run-start")), texts(get(root, "on-run-end"))
 	if err := p.readVars(get(root, "vars")); err != nil {
 		return nil, err
 	}
 	p.readDispatch(get(root, "dispatch"))
 	return p, nil
+}
+
+// paths are the texts of n, rendered.
+func (p *pkg) paths(n *yaml.Node, r *yamlRenderer) ([]string, error) {
+	out := texts(n)
+	for i, t := range out {
+		v, err := r.value(t, p.doc.at(n))
+		if err != nil {
+			return nil, err
+		}
+		out[i] = jinja.Str(v)
+	}
+	return out, nil
 }
 
 func (p *pkg) readVars(n *yaml.Node) error {
@@ -121,8 +139,8 @@ func (p *pkg) readDispatch(n *yaml.Node) {
 }
 
 // loadPackages reads the project and what is installed in its packages folder.
-func loadPackages(dir string) ([]*pkg, error) {
-	root, err := loadPackage(dir, "")
+func loadPackages(dir string, r *yamlRenderer) ([]*pkg, error) {
+	root, err := loadPackage(dir, "", r)
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +157,7 @@ func loadPackages(dir string) ([]*pkg, error) {
 		if !exists(filepath.Join(sub, "dbt_project.yml")) {
 			continue
 		}
-		p, err := loadPackage(sub, filepath.ToSlash(filepath.Join(root.packagesPath, e.Name())))
+		p, err := loadPackage(sub, filepath.ToSlash(filepath.Join(root.packagesPath, e.Name())), r)
 		if err != nil {
 			return nil, err
 		}

@@ -106,10 +106,34 @@ func cleanFolder(p *project.Project, dir string) error {
 			return fmt.Errorf("clean-targets: %s holds state or sources of the project and is never removed", rel)
 		}
 	}
+	for _, name := range p.OutputNames {
+		for _, path := range dataPaths(p.Outputs[name]) {
+			if !filepath.IsAbs(path) {
+				path = filepath.Join(p.Dir, path)
+			}
+			if below, err := filepath.Rel(dir, path); err == nil && !strings.HasPrefix(below, "..") {
+				return fmt.Errorf("clean-targets: %s holds the data of output %s and is never removed", rel, name)
+			}
+		}
+	}
 	if err := os.RemoveAll(dir); err != nil {
 		return fmt.Errorf("cleaning %s: %w", rel, err)
 	}
 	return nil
+}
+
+// dataPaths are the files and folders that an output keeps its tables in.
+func dataPaths(out connectors.Output) []string {
+	var paths []string
+	if path, ok := out.Keys["path"].(string); ok && path != "" {
+		paths = append(paths, path)
+	}
+	if byschema, ok := out.Keys["schemas_and_paths"].(map[string]any); ok {
+		for _, path := range byschema {
+			paths = append(paths, fmt.Sprint(path))
+		}
+	}
+	return paths
 }
 
 func (a *app) syncCommand() *cobra.Command {
