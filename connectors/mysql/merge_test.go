@@ -105,7 +105,7 @@ func TestApply(t *testing.T) {
 		{"half an index", "k longtext CHARACTER SET utf8mb4, n bigint, KEY i (k(2))"},
 		{"ignored index", "k varchar(20) CHARACTER SET utf8mb4, n bigint, KEY i (k, n) IGNORED"},
 	} {
-		if testing.Short() && strings.Contains(table.name, "accents") {
+		if testing.Short() && !slices.Contains([]string{"ignores case", "pads", "no index"}, table.name) {
 			continue
 		}
 		execSQL(t, c, "CREATE OR REPLACE TABLE t (x varchar(9) DEFAULT 'd', v varchar(20), "+table.ddl+") DEFAULT CHARSET utf8mb4")
