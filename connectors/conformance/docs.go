@@ -92,6 +92,9 @@ func (m *Matrix) cell(c *Cell) string {
 	if c.Exact > 0 || len(c.Notes)+len(c.Errors) == 0 {
 		parts = append(parts, "exact")
 	}
+	for _, list := range [][]*Rule{c.Notes, c.Errors} { // in the order of the rules, not of the rows
+		slices.SortFunc(list, func(a, b *Rule) int { return a.place() - b.place() })
+	}
 	for _, r := range c.Notes {
 		parts = append(parts, m.ref(r))
 	}

@@ -23,6 +23,7 @@ type Column struct {
 	As     string   // the type that the project declares for it (column_types), "" = none
 	// Refused is part of the error that each value gives when it is read.
 	Refused string
+	Full    bool // no NULL follows
 	// Newer names the type where not every server has it.
 	Newer string
 }
@@ -69,7 +70,11 @@ func (s *Site) CreateAs(rel connectors.Relation, cols ...*Column) {
 	}
 	rows := 1
 	for _, c := range cols {
-		rows = max(rows, len(c.Values)+1)
+		n := len(c.Values) + 1
+		if c.Full {
+			n--
+		}
+		rows = max(rows, n)
 	}
 	var values []string
 	for i := range rows {

@@ -58,6 +58,10 @@ func ruleFor(from string, c *Column, to, into string, v *string) *Rule {
 	return nil
 }
 
+func (r *Rule) place() int {
+	return slices.IndexFunc(Rules, func(x Rule) bool { return x.Note == r.Note && x.To == r.To && slices.Equal(x.Kinds, r.Kinds) })
+}
+
 // typeRule is the rule by which a target refuses a type, nil if it must take it.
 func typeRule(from string, c *Column, to string) *Rule {
 	for i := range Rules {

@@ -39,9 +39,12 @@ func newField(t *target) (*field, error) {
 	k := t.col.Type.Kind
 	switch k {
 	case connectors.Boolean:
-		f.bind = bindBool
-		if t.nat.base == "bit" {
+		f.bind = bindBool("1", "0")
+		switch {
+		case t.nat.base == "bit":
 			f.wrap = "CAST(%s AS UNSIGNED)"
+		case isCharacter(t.nat.base):
+			f.bind = bindBool("true", "false") // as text, what every engine calls it
 		}
 	case connectors.TinyInt, connectors.SmallInt, connectors.Integer, connectors.BigInt,
 		connectors.UTinyInt, connectors.USmallInt, connectors.UInteger, connectors.UBigInt:
@@ -90,13 +93,15 @@ func newField(t *target) (*field, error) {
 	return f, nil
 }
 
-func bindBool(arr arrow.Array) func([]byte, int) ([]byte, string) {
-	a := arr.(*array.Boolean)
-	return func(b []byte, i int) ([]byte, string) {
-		if a.Value(i) {
-			return append(b, '1'), ""
+func bindBool(yes, no string) func(arrow.Array) func([]byte, int) ([]byte, string) {
+	return func(arr arrow.Array) func([]byte, int) ([]byte, string) {
+		a := arr.(*array.Boolean)
+		return func(b []byte, i int) ([]byte, string) {
+			if a.Value(i) {
+				return append(b, yes...), ""
+			}
+			return append(b, no...), ""
 		}
-		return append(b, '0'), ""
 	}
 }
 

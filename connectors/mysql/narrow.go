@@ -2,6 +2,7 @@ package mysql
 
 import (
 	"math"
+	"unicode/utf8"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -62,6 +63,26 @@ func isTimestamp(k connectors.Kind) bool {
 func (f *field) narrow() {
 	f.fraction()
 	f.bound()
+	f.length()
+}
+
+// length refuses what is spelled longer than a text column is. Texts themselves are
+// checked by bindText.
+func (f *field) length() {
+	if f.t.chars == 0 || isText(f.t.col.Type.Kind) || f.t.col.Type.Kind == connectors.Bit {
+		return
+	}
+	bind, reason := f.bind, "is longer than "+f.t.ddl
+	f.bind = func(arr arrow.Array) func([]byte, int) ([]byte, string) {
+		put := bind(arr)
+		return func(b []byte, i int) ([]byte, string) {
+			b, why := put(b, i)
+			if why == "" && len(b) > f.t.chars && utf8.RuneCount(b) > f.t.chars {
+				why = reason
+			}
+			return b, why
+		}
+	}
 }
 
 // bound refuses numbers that the target's range does not hold. The server would say so

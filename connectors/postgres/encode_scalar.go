@@ -32,8 +32,11 @@ func binaryEncoder(t connectors.Type, info typeInfo, stripNUL bool) binder {
 	}
 	switch t.Kind {
 	case connectors.Boolean:
-		if info.oid == oidBool {
+		switch info.oid {
+		case oidBool:
 			return encodeBool
+		case oidInt2, oidInt4, oidInt8:
+			return encodeBoolInteger(info)
 		}
 	case connectors.TinyInt, connectors.SmallInt, connectors.Integer, connectors.BigInt,
 		connectors.UTinyInt, connectors.USmallInt, connectors.UInteger, connectors.UBigInt:
@@ -92,6 +95,20 @@ func encodeBool(a arrow.Array) appendFunc {
 			return append(b, 1), nil
 		}
 		return append(b, 0), nil
+	}
+}
+
+// encodeBoolInteger is for a model that asks for 1 and 0 by column_types.
+func encodeBoolInteger(info typeInfo) binder {
+	return func(a arrow.Array) appendFunc {
+		v := a.(*array.Boolean)
+		return func(b []byte, row int) ([]byte, error) {
+			n := int64(0)
+			if v.Value(row) {
+				n = 1
+			}
+			return appendInteger(b, n, false, info.oid)
+		}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"math"
 	"math/big"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -170,6 +171,9 @@ func (e *encoder) words(mode int, f func(i int) (uint64, error)) (param, error) 
 func (e *encoder) encode() (param, error) {
 	switch a := e.arr.(type) {
 	case *array.Boolean:
+		if e.aff == affText { // as text, what every engine calls it
+			return e.texts(func(buf []byte, i int) ([]byte, error) { return strconv.AppendBool(buf, a.Value(i)), nil })
+		}
 		return e.own(C.WRITE_BOOL), nil
 	case *array.Int8:
 		return e.own(C.WRITE_I8), nil
