@@ -40,11 +40,13 @@ func (a *app) command() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "dvt",
 		Short:         "Run SQL models whose tables live on several databases",
+		Version:       version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.NoArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	root.SetVersionTemplate("dvt {{.Version}}\n")
 	f := root.PersistentFlags()
 	f.StringVar(&a.projectDir, "project-dir", ".", "folder of dbt_project.yml")
 	f.StringVar(&a.profilesDir, "profiles-dir", "", "folder of profiles.yml (default: the project's, $DVT_PROFILES_DIR, $DBT_PROFILES_DIR, ~/.dvt, ~/.dbt)")

@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/dvt-dev/dvt/run"
 )
@@ -34,6 +35,9 @@ func (a *app) Event(e run.Event) {
 		a.progressShown = false
 	}
 	e.Text = a.redact(e.Text)
+	if e.Time.IsZero() {
+		e.Time = time.Now().UTC()
+	}
 	if a.logFormat == "json" {
 		line, err := json.Marshal(e)
 		if err == nil {
