@@ -22,6 +22,9 @@ func (r *Runner) model(ctx context.Context, n *project.Node, res *Result) error 
 	if err != nil {
 		return err
 	}
+	if n.ResourceType == project.TypeSnapshot { // dbt's own snapshots, in DuckDB SQL
+		return r.snapshot(ctx, n, target, res)
+	}
 	if !n.Federated {
 		return r.native(ctx, n, target, res)
 	}
