@@ -108,7 +108,8 @@ func (r *Runner) prepareSQL(ctx context.Context, n *project.Node, compiled *proj
 
 // input gathers what a plan of sql depends on: the relations that it names, described.
 func (r *Runner) input(ctx context.Context, n *project.Node, compiled *project.Compiled, sql string, mode planMode, path []string) (planner.Input, error) {
-	input := planner.Input{ForceCompute: n.Config.Lane == "compute" || r.Options.Empty || mode.compute != "", Model: n.Name, File: n.Path, SQL: sql, Target: n.Relation(), TargetConnection: n.Connection, Now: r.Now}
+	input := planner.Input{ForceCompute: n.Config.Lane == "compute" || r.Options.Empty || mode.compute != "", Model: n.Name, File: n.Path, SQL: sql, Target: n.Relation(), TargetConnection: n.Connection, Now: r.Now,
+		DisabledRules: r.Options.DisabledRules}
 	names, err := r.planner.Relations(ctx, sql)
 	if err != nil {
 		return input, err

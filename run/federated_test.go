@@ -1,0 +1,368 @@
+package run
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand"
+	"os"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/dvt-dev/dvt/compute"
+	"github.com/dvt-dev/dvt/connectors"
+	"github.com/dvt-dev/dvt/extract"
+	"github.com/dvt-dev/dvt/planner"
+)
+
+func fedEnv(t *testing.T, name string, def int64) int64 {
+	t.Helper()
+	v := os.Getenv(name)
+	if v == "" {
+		return def
+	}
+	n, err := strconv.ParseInt(v, 10, 64)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return n
+}
+
+// TestAcceptanceFederated runs random queries over tables on six engines, federated, and
+// over one DuckDB that holds the same rows. Every row must be the same. Some run again
+// with rules of the planner switched off.
+//
+// DVT_FUZZ_SEED, DVT_FUZZ_QUERIES and DVT_FUZZ_MINUTES choose what is run;
+// DVT_FUZZ_QUERY is one query of a seed.
+func TestAcceptanceFederated(t *testing.T) {
+	seed := fedEnv(t, "DVT_FUZZ_SEED", 1+time.Now().UnixNano()%1_000_000)
+	queries, minutes := int64(1000), fedEnv(t, "DVT_FUZZ_MINUTES", 0)
+	if os.Getenv("DVT_ACCEPTANCE") == "full" {
+		queries = 200_000
+	}
+	if minutes > 0 {
+		queries = 1 << 40
+	}
+	queries = fedEnv(t, "DVT_FUZZ_QUERIES", queries)
+	only := fedEnv(t, "DVT_FUZZ_QUERY", -1)
+	t.Logf("DVT_FUZZ_SEED=%d DVT_FUZZ_QUERIES=%d", seed, queries)
+	total := &fedStats{byEngine: map[string]*fedShare{}}
+	deadline := time.Now().Add(time.Duration(minutes) * time.Minute)
+	// Each world has its own data.
+	const inWorld = 20_000
+	for done := int64(0); done < queries && !t.Failed(); done, seed = done+inWorld, seed+1 {
+		n := min(queries-done, inWorld)
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			w := newFedWorld(t, seed)
+			w.whole(t)
+			if only >= 0 {
+				newFedRig(t, w, total).step(seed, only)
+				return
+			}
+			w.spread(t, total, seed, n, func() bool { return minutes > 0 && time.Now().After(deadline) })
+		})
+		if only >= 0 || minutes > 0 && time.Now().After(deadline) {
+			break
+		}
+	}
+	t.Log(total)
+	if only < 0 {
+		total.enough(t, queries)
+	}
+}
+
+// spread runs queries on two workers, each with a run of its own.
+func (w *fedWorld) spread(t *testing.T, total *fedStats, seed, queries int64, over func() bool) {
+	const workers = 2
+	var wait sync.WaitGroup
+	for k := range int64(workers) {
+		rig := newFedRig(t, w, total)
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			for i := k; i < queries && total.mismatches() < 5 && !over(); i += workers {
+				rig.step(seed, i)
+			}
+		}()
+	}
+	wait.Wait()
+}
+
+// whole compares every table as it is: what goes wrong here is in a connector.
+func (w *fedWorld) whole(t *testing.T) {
+	t.Helper()
+	rig := newFedRig(t, w, &fedStats{byEngine: map[string]*fedShare{}})
+	for _, x := range w.tables {
+		sql := "SELECT * FROM " + fedName(x)
+		want, cols, err := rig.want(sql)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := rig.got(sql, nil)
+		if err == nil {
+			err = got.sameAs(want, cols, false)
+		}
+		if err != nil {
+			t.Errorf("%s.%s: %v", x.engine, x.name, err)
+		}
+	}
+	if t.Failed() {
+		t.FailNow()
+	}
+}
+
+// fedRig is one worker.
+type fedRig struct {
+	t      *testing.T
+	world  *fedWorld
+	runner *Runner
+	conn   *sql.Conn
+	stats  *fedStats
+}
+
+func newFedRig(t *testing.T, w *fedWorld, stats *fedStats) *fedRig {
+	t.Helper()
+	conn, err := w.oracle.Conn(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return &fedRig{t: t, world: w, runner: w.runner(t), conn: conn, stats: stats}
+}
+
+// step makes query i of a seed and compares.
+func (f *fedRig) step(seed, i int64) {
+	g := &fedGen{r: rand.New(rand.NewSource(seed*1_000_003 + i)), tables: f.world.tables}
+	sql, ordered := g.model()
+	want, cols, err := f.want(sql)
+	if err != nil { // a shape or a cast that DuckDB refuses
+		f.stats.refuse(err, sql)
+		return
+	}
+	off := []map[string]bool{nil}
+	if g.chance(25) {
+		off = append(off, map[string]bool{"pushdown": true})
+	}
+	if g.chance(25) {
+		rules := map[string]bool{}
+		for range 1 + g.n(4) {
+			rules[planner.RuleNames()[1+g.n(len(planner.RuleNames())-1)]] = true
+		}
+		off = append(off, rules)
+	}
+	for _, rules := range off {
+		if err := f.compare(sql, ordered, want, cols, rules); err != nil {
+			small := f.shrink(sql, g.preds, ordered, rules)
+			f.stats.mismatch()
+			f.t.Errorf("query %d of seed %d, rules off %v: %v\n%s\n\nsmaller:\n%s\n%s", i, seed, rules, err, sql, small, f.explain(small, ordered, rules))
+			return
+		}
+	}
+}
+
+// compare runs a query federated.
+func (f *fedRig) compare(sql string, ordered bool, want [][]*string, cols []connectors.Column, off map[string]bool) error {
+	got, err := f.got(sql, off)
+	if err != nil {
+		return err
+	}
+	if len(off) == 0 {
+		f.stats.count(got, len(want))
+	}
+	if err := got.sameAs(want, cols, ordered); err != nil {
+		return err
+	}
+	if got.streamed != nil {
+		s := *got
+		s.rows = got.streamed
+		if err := s.sameAs(want, cols, false); err != nil {
+			return fmt.Errorf("streamed: %w", err)
+		}
+	}
+	return nil
+}
+
+// fedResult is what a federated query gave.
+type fedResult struct {
+	rows, streamed [][]*string
+	cols           []connectors.Column
+	plan           *planner.Plan // as it was carried out
+	stats          []extract.Stat
+}
+
+// want is the oracle's answer as text, and its columns.
+func (f *fedRig) want(sql string) ([][]*string, []connectors.Column, error) {
+	sql = fedOracleNames(sql)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	described, err := fedStrings(ctx, f.conn, "SELECT column_name, column_type FROM (DESCRIBE "+sql+")")
+	if err != nil {
+		return nil, nil, err
+	}
+	var cols []connectors.Column
+	for _, d := range described {
+		t, err := connectors.ParseType(*d[1])
+		if err != nil {
+			return nil, nil, err
+		}
+		cols = append(cols, connectors.Column{Name: *d[0], Type: t})
+	}
+	rows, err := fedStrings(ctx, f.conn, compute.TextQuery(sql, cols))
+	if err == nil && len(rows) > 100_000 {
+		err = errors.New("too many rows")
+	}
+	return rows, cols, err
+}
+
+// got runs the query as a run would.
+func (f *fedRig) got(sql string, off map[string]bool) (res *fedResult, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	defer cancel()
+	r := f.runner
+	r.Options.DisabledRules = off
+	n, err := r.Project.Inline(fedModel(sql))
+	if err != nil {
+		return nil, err
+	}
+	p, err := r.prepare(ctx, n, planMode{live: true}, nil)
+	if err != nil {
+		return nil, err
+	}
+	engine, err := r.Engine()
+	if err != nil {
+		return nil, err
+	}
+	m, err := engine.Model("fed")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, m.Close()) }()
+	res = &fedResult{plan: p.Plan}
+	res.plan, res.stats, err = extract.Run(ctx, p.Plan, m, r.Conns.Get, r.limits, &extract.Progress{})
+	if err != nil {
+		return res, err
+	}
+	if res.cols, err = resultColumns(ctx, m, p.Plan); err != nil {
+		return res, err
+	}
+	if res.rows, err = fedRows(ctx, m, p.Plan.SQL, res.cols); err != nil || p.Plan.Streamed == nil {
+		return res, err
+	}
+	res.streamed, err = f.stream(ctx, m, p.Plan)
+	return res, err
+}
+
+// stream reads what a streamed plan would hand to its target.
+func (f *fedRig) stream(ctx context.Context, m *compute.Model, plan *planner.Plan) ([][]*string, error) {
+	q := *plan.Streamed
+	cols, all := append([]connectors.Column(nil), q.Columns...), make([]int, len(q.Columns))
+	for i := range cols {
+		all[i] = i
+	}
+	conn, err := f.runner.Conns.Get(plan.Extracts[0].Relation.Connection)
+	if err != nil {
+		return nil, err
+	}
+	to, err := m.Stage(ctx, "streamed", "s", "t", cols, all)
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(conn.Read(ctx, q, func(rec arrow.RecordBatch) error { return to.Append(rec) }), to.Close()); err != nil {
+		return nil, err
+	}
+	rows, err := fedRows(ctx, m, `SELECT * FROM "streamed`+planner.Marker+`"."s"."t"`, cols)
+	if rows == nil {
+		rows = [][]*string{}
+	}
+	return rows, err
+}
+
+func fedRows(ctx context.Context, m *compute.Model, sql string, cols []connectors.Column) (rows [][]*string, err error) {
+	err = m.Query(ctx, compute.TextQuery(sql, cols), true, func(rec arrow.RecordBatch) error {
+		for i := range int(rec.NumRows()) {
+			rows = append(rows, textValues(rec, i))
+		}
+		return nil
+	})
+	return rows, err
+}
+
+// sameAs compares bags of rows, or lists where the query orders them.
+func (res *fedResult) sameAs(want [][]*string, cols []connectors.Column, ordered bool) error {
+	for i, c := range cols {
+		if len(res.cols) != len(cols) || res.cols[i].Name != c.Name || !res.cols[i].Type.Equal(c.Type) {
+			return fmt.Errorf("columns %v, want %v", res.cols, cols)
+		}
+	}
+	got, wanted := fedLines(res.rows, ordered), fedLines(want, ordered)
+	if slices.Equal(got, wanted) {
+		return nil
+	}
+	i := 0
+	for i < len(got) && i < len(wanted) && got[i] == wanted[i] {
+		i++
+	}
+	first := func(rows []string) string {
+		return fmt.Sprintf("%.1500s", strings.Join(rows[min(i, len(rows)):], "\n     "))
+	}
+	return fmt.Errorf("%d rows, want %d; from row %d\nwant %s\ngot  %s", len(got), len(wanted), i, first(wanted), first(got))
+}
+
+// fedLines are rows as text. 0.0 and -0.0 are equal, and which one stands for a group, an
+// extreme or a tie is left open by DuckDB.
+func fedLines(rows [][]*string, ordered bool) []string {
+	out := make([]string, len(rows))
+	for i, row := range rows {
+		var b strings.Builder
+		for _, v := range row {
+			switch {
+			case v == nil:
+				b.WriteString("NULL\t")
+			case *v == "-0.0":
+				b.WriteString(`"0.0"` + "\t")
+			default:
+				fmt.Fprintf(&b, "%q\t", *v)
+			}
+		}
+		out[i] = b.String()
+	}
+	if !ordered {
+		sort.Strings(out)
+	}
+	return out
+}
+
+type fedQuerier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+func fedStrings(ctx context.Context, db fedQuerier, query string) (out [][]*string, err error) {
+	rows, err := db.QueryContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	names, err := rows.Columns()
+	if err != nil {
+		return nil, err
+	}
+	for rows.Next() {
+		row, to := make([]*string, len(names)), make([]any, len(names))
+		for i := range row {
+			to[i] = &row[i]
+		}
+		if err := rows.Scan(to...); err != nil {
+			return nil, err
+		}
+		out = append(out, row)
+	}
+	return out, rows.Err()
+}
