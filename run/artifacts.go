@@ -137,6 +137,9 @@ func writeFile(path string, data []byte) error {
 		err = e
 	}
 	if err == nil {
+		err = os.Chmod(tmp.Name(), 0o644) // other tools read artifacts
+	}
+	if err == nil {
 		err = os.Rename(tmp.Name(), path)
 	}
 	if err != nil {

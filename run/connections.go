@@ -64,7 +64,10 @@ func (c *Connections) Get(name string) (connectors.Conn, error) {
 	}
 	conn, err := kind.Open(out, env)
 	if err != nil {
-		return nil, fmt.Errorf("output %q: %w", name, err)
+		if at := fmt.Sprintf("output %q: ", name); !strings.HasPrefix(err.Error(), at) {
+			err = fmt.Errorf("%s%w", at, err)
+		}
+		return nil, err
 	}
 	c.open[name] = conn
 	return conn, nil
