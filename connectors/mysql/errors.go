@@ -24,6 +24,7 @@ const (
 	errDuplicate       = 1062
 	errNoSuchIndex     = 1176
 	errNoThread        = 1094
+	errNoTrigger       = 1360
 	errNoDatabaseRight = 1044
 	errNoTableRight    = 1142
 )

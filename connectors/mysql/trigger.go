@@ -72,7 +72,8 @@ func (s *session) restoreTriggers(ctx context.Context, all []trigger, rel connec
 			if home[0][0].s == rel.Name {
 				continue
 			}
-			if _, err := s.exec(ctx, dropTriggerSQL(rel.Schema, t.name)); err != nil {
+			// It may have gone meanwhile, with the last statement of a dead run.
+			if _, err := s.exec(ctx, dropTriggerSQL(rel.Schema, t.name)); err != nil && !isCode(err, errNoTrigger) {
 				return fmt.Errorf("moving trigger %s: %w", t.name, err)
 			}
 		}
