@@ -3,6 +3,7 @@ package planner
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"math/rand"
 	"slices"
@@ -285,7 +286,9 @@ func (f *fuzz) reduce(p *Plan, i int) {
 			}
 			keys = append(keys, v)
 		}
-		_ = rows.Close()
+		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+			f.t.Fatal(err)
+		}
 	}
 	x, ok := p.Reduce(i, low, high, keys)
 	switch {

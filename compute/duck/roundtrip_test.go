@@ -269,7 +269,7 @@ func TestTexts(t *testing.T) {
 		{connectors.T(connectors.UBigInt), `[18446744073709551615]`, []string{"18446744073709551615"}},
 	} {
 		got := appendTexts(t, c, tt.typ, func(mem memory.Allocator) arrow.Array {
-			arr, _, err := array.FromJSON(mem, jsonType(tt.typ), strings.NewReader(tt.values), array.WithUseNumber())
+			arr, _, err := array.FromJSON(mem, jsonType(tt.typ), strings.NewReader(tt.values))
 			if err != nil {
 				t.Fatalf("%s: %v", tt.typ, err)
 			}

@@ -128,10 +128,6 @@ func (d dialect) indexesQuery(rel connectors.Relation) string {
 	return "SELECT index_name, sql FROM duckdb_indexes() WHERE sql IS NOT NULL AND " + d.in(rel, "table_name") + " ORDER BY index_oid"
 }
 
-func (d dialect) dropIndex(rel connectors.Relation, name string) string {
-	return "DROP INDEX " + quote(d.alias) + "." + quote(d.schemaOf(rel)) + "." + quote(name)
-}
-
 // createIndex names an index for its table and columns.
 func (d dialect) createIndex(rel connectors.Relation, ix connectors.Index) string {
 	kind := "INDEX "

@@ -39,7 +39,7 @@ func connect(t testing.TB, more ...any) *Conn {
 	k := keys(t)
 	db := fmt.Sprintf("dvt_my_%d_%d", os.Getpid(), rand.Uint32())
 	k["schema"] = db
-	var log io.Writer = io.Discard
+	log := io.Discard
 	for i := 0; i+1 < len(more); i += 2 {
 		if w, ok := more[i+1].(io.Writer); ok {
 			log = w

@@ -386,12 +386,12 @@ func TestCommitLost(t *testing.T) {
 		} else {
 			// The session hangs, and the server does not know yet.
 			if !testing.Short() {
-				if err := m.committed(ctx, cause); err != cause {
+				if err := m.committed(ctx, cause); !errors.Is(err, cause) {
 					t.Error(err)
 				}
 			}
 			m.s.close()
-			if err := m.committed(ctx, cause); err != cause {
+			if err := m.committed(ctx, cause); !errors.Is(err, cause) {
 				t.Error(err)
 			}
 		}

@@ -169,7 +169,7 @@ func (r *reader) run(ctx context.Context, rows driver.Rows, emit func(arrow.Reco
 	dest := make([]driver.Value, len(rows.Columns()))
 	size := 0
 	for {
-		if err := rows.Next(dest); err == io.EOF {
+		if err := rows.Next(dest); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
 			return true, err

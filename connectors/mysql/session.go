@@ -202,7 +202,7 @@ func (s *session) rawRows(ctx context.Context, sql string) (out [][]cell, err er
 	dest := make([]driver.Value, len(rows.Columns()))
 	for {
 		if err := rows.Next(dest); err != nil {
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				return out, nil
 			}
 			return nil, err

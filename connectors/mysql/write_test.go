@@ -12,7 +12,6 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
-	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/dvt-dev/dvt/connectors"
 )
@@ -20,8 +19,7 @@ import (
 // batch builds one record batch: fill appends to the builders of cols.
 func batch(t testing.TB, c *Conn, cols []connectors.Column, fill func(b *array.RecordBuilder)) arrow.RecordBatch {
 	t.Helper()
-	var alloc memory.Allocator = c.alloc
-	b := array.NewRecordBuilder(alloc, connectors.ArrowSchema(cols))
+	b := array.NewRecordBuilder(c.alloc, connectors.ArrowSchema(cols))
 	defer b.Release()
 	fill(b)
 	rec := b.NewRecordBatch()

@@ -129,7 +129,7 @@ func decodeDecimal(b *array.Decimal128Builder, t connectors.Type, oid uint32) fu
 		}
 		if err != nil {
 			var bad *badValue
-			if errors.As(err, &bad) || err == errLength {
+			if errors.As(err, &bad) || errors.Is(err, errLength) {
 				return err
 			}
 			return &badValue{numericText(v), fmt.Sprintf("it does not fit %s (%v)", t, err)}

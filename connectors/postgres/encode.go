@@ -27,7 +27,6 @@ type encoder struct {
 	keys   []int // columns that name a row in messages
 	out    []byte
 	rows   int64
-	null   []byte // the column separator and NULL of the text form
 }
 
 type columnEncoder struct {

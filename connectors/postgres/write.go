@@ -159,7 +159,7 @@ func (st *staging) Write(ctx context.Context, rec arrow.RecordBatch) error {
 }
 
 func (st *staging) copyError(err error) error {
-	if st.copy != nil && err == st.copy.failed() {
+	if st.copy != nil && errors.Is(err, st.copy.failed()) {
 		return st.c.statementError(st.copy.sql, 0, err)
 	}
 	return err
