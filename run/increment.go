@@ -226,6 +226,15 @@ func (i *increment) finish(ctx context.Context, compiled *project.Compiled, sql 
 	if err := hasColumns(p.Plan.Columns, i.node.Config.UniqueKey, "unique_key"); err != nil {
 		return nil, err
 	}
+	target, err := i.runner.Conns.Get(i.node.Connection)
+	if err != nil {
+		return nil, err
+	}
+	if c, ok := target.(connectors.DeltaChecker); ok {
+		if err := c.CheckDelta(ctx, i.table, d); err != nil {
+			return nil, err
+		}
+	}
 	_, err = i.runner.fit(p, p.Plan.Columns)
 	return p, err
 }

@@ -116,6 +116,11 @@ func (r *Runner) prepareSnapshot(ctx context.Context, n *project.Node, target co
 		return nil, nil, err
 	}
 	p.Strategy = "snapshot"
+	if c, ok := target.(connectors.DeltaChecker); ok && table != nil {
+		if err := c.CheckDelta(ctx, table, connectors.Delta{Strategy: connectors.StrategyMerge, Key: []string{compute.ScdID}}); err != nil {
+			return nil, nil, err
+		}
+	}
 	if err := hasColumns(p.Plan.Columns, h.Key, "unique_key"); err != nil {
 		return nil, nil, err
 	}
