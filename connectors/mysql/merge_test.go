@@ -3,6 +3,7 @@ package mysql
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
