@@ -278,10 +278,11 @@ func TestCaseA28(t *testing.T) {
 		refused(t, err, "c", "rowid 2")
 	}
 	c := func() *Column { return col("c", "INTEGER", "VARCHAR", "7", "'abc'", "''", "1.5") }
+	asText, asNull := b.OpenSite("sqlite", map[string]any{"sqlite_type_mismatch": "text"}), b.OpenSite("sqlite", map[string]any{"sqlite_type_mismatch": "null"})
 	everywhere(t, b, func(to *Site) {
 		move(b.Site("sqlite"), to, col("c", "TEXT", "VARCHAR", "0", "'x'")).want("c", "VARCHAR", "0", "x", "NULL")
-		move(b.OpenSite("sqlite", map[string]any{"sqlite_type_mismatch": "text"}), to, c()).want("c", "VARCHAR", "7", "abc", "", "1.5", "NULL")
-		move(b.OpenSite("sqlite", map[string]any{"sqlite_type_mismatch": "null"}), to, c()).want("c", "BIGINT", "7", "NULL", "NULL", "NULL", "NULL")
+		move(asText, to, c()).want("c", "VARCHAR", "7", "abc", "", "1.5", "NULL")
+		move(asNull, to, c()).want("c", "BIGINT", "7", "NULL", "NULL", "NULL", "NULL")
 	})
 }
 

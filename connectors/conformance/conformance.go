@@ -41,6 +41,7 @@ type Bench struct {
 	dir     string
 	name    string // of schemas, unique on the servers
 	models  int
+	read    map[string]*Staged // what cases have staged, by its columns
 }
 
 // NewBench opens the compute engine; connections open when they are asked for.
@@ -52,9 +53,14 @@ func NewBench(t testing.TB) *Bench {
 	}
 	var b [4]byte
 	_, _ = rand.Read(b[:])
-	bench := &Bench{TB: t, Compute: e, ctx: context.Background(), sites: map[string]*Site{}, dir: t.TempDir(),
+	bench := &Bench{TB: t, Compute: e, ctx: context.Background(), sites: map[string]*Site{}, read: map[string]*Staged{}, dir: t.TempDir(),
 		name: fmt.Sprintf("dvt_conf_%d_%s", os.Getpid(), hex.EncodeToString(b[:]))}
 	t.Cleanup(func() {
+		for _, st := range bench.read {
+			if err := st.Close(); err != nil {
+				t.Error(err)
+			}
+		}
 		for _, s := range bench.sites {
 			s.close()
 		}

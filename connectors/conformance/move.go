@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -149,6 +150,7 @@ type Staged struct {
 	Rows    int64
 	bench   *Bench
 	model   *compute.Model
+	catalog string
 }
 
 const stagedCatalog = "src"
@@ -161,6 +163,25 @@ func (s *Site) Extract(rel connectors.Relation, as map[string]connectors.Type) (
 
 func (s *Site) extract(rel connectors.Relation, as map[string]connectors.Type, only []string) (*Staged, error) {
 	b := s.bench
+	b.models++
+	model, err := b.Compute.Model("m" + strconv.Itoa(b.models))
+	if err != nil {
+		return nil, err
+	}
+	st, err := s.extractTo(model, stagedCatalog, rel, as, only)
+	if err != nil {
+		return nil, errors.Join(err, model.Close())
+	}
+	return st, nil
+}
+
+// extractInto stages into a model beside what it has, under another catalog.
+func (s *Site) extractInto(model *compute.Model, catalog string, rel connectors.Relation, as map[string]connectors.Type) (*Staged, error) {
+	return s.extractTo(model, catalog, rel, as, nil)
+}
+
+func (s *Site) extractTo(model *compute.Model, catalog string, rel connectors.Relation, as map[string]connectors.Type, only []string) (*Staged, error) {
+	b := s.bench
 	table, err := s.Conn.Describe(b.ctx, rel)
 	if err != nil {
 		return nil, err
@@ -169,7 +190,7 @@ func (s *Site) extract(rel connectors.Relation, as map[string]connectors.Type, o
 	var open []int
 	for i := range table.Columns {
 		c := &table.Columns[i]
-		if only != nil && !has(only, c.Name) {
+		if only != nil && !slices.Contains(only, c.Name) {
 			continue
 		}
 		if t, ok := as[c.Name]; ok {
@@ -192,19 +213,12 @@ func (s *Site) extract(rel connectors.Relation, as map[string]connectors.Type, o
 			table.Columns[c].Type = types[i]
 		}
 	}
-	st := &Staged{From: s, Rel: rel, bench: b}
+	st := &Staged{From: s, Rel: rel, bench: b, model: model, catalog: catalog}
 	for _, i := range e.Columns {
 		st.Columns = append(st.Columns, table.Columns[i])
 	}
-	b.models++
-	if st.model, err = b.Compute.Model("m" + strconv.Itoa(b.models)); err != nil {
-		return nil, err
-	}
-	q := connectors.Query{SQL: s.Conn.Dialect().Select(e), Columns: st.Columns}
-	if st.Rows, err = st.fill(q); err != nil {
-		return nil, errors.Join(err, st.Close())
-	}
-	return st, nil
+	st.Rows, err = st.fill(connectors.Query{SQL: s.Conn.Dialect().Select(e), Columns: st.Columns})
+	return st, err
 }
 
 func (st *Staged) fill(q connectors.Query) (rows int64, err error) {
@@ -219,9 +233,9 @@ func (st *Staged) fill(q connectors.Query) (rows int64, err error) {
 			return 0, err
 		}
 		defer release()
-		return st.model.StageSQL(ctx, stagedCatalog, "main", "t", st.Columns, all, sql)
+		return st.model.StageSQL(ctx, st.catalog, "main", "t", st.Columns, all, sql)
 	}
-	a, err := st.model.Stage(ctx, stagedCatalog, "main", "t", st.Columns, all)
+	a, err := st.model.Stage(ctx, st.catalog, "main", "t", st.Columns, all)
 	if err != nil {
 		return 0, err
 	}
@@ -254,7 +268,7 @@ func (st *Staged) Select(cols []int, ids []int) string {
 }
 
 // Table is the staged relation's name in the compute engine.
-func (st *Staged) Table() string { return `"` + stagedCatalog + planner.Marker + `"."main"."t"` }
+func (st *Staged) Table() string { return `"` + st.catalog + planner.Marker + `"."main"."t"` }
 
 // Pick gives the columns at positions.
 func (st *Staged) Pick(cols []int) []connectors.Column {
@@ -312,13 +326,4 @@ func (s *Site) Native(rel connectors.Relation) map[string]connectors.Column {
 		out[c.Name] = c
 	}
 	return out
-}
-
-func has(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }

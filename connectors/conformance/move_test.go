@@ -18,28 +18,52 @@ type moved struct {
 	texts  map[string][]*string // rows in the order of id
 }
 
-// attempt moves a table of one source to a target.
+// attempt moves a table of one source to a target. The same columns are written and
+// read once per bench.
 func attempt(from, to *Site, o connectors.TargetOptions, cols ...*Column) (*moved, error) {
 	b := from.bench
 	b.Helper()
-	rel := from.Create(cols...)
-	return attemptFrom(from, rel, to, to.Name(), o, cols...)
+	key := from.Schema + from.path
+	for _, c := range cols {
+		key += fmt.Sprintf("\x00%s\x00%s\x00%s\x00%v", c.Name, c.Native, c.As, c.Full)
+		for _, v := range c.Values {
+			key += "\x00" + v
+		}
+	}
+	st := b.read[key]
+	if st == nil {
+		var err error
+		if st, err = extract(from, from.Create(cols...), cols); err != nil {
+			return nil, err
+		}
+		b.read[key] = st
+	}
+	return st.to(to, to.Name(), o)
 }
 
 func attemptFrom(from *Site, rel connectors.Relation, to *Site, target connectors.Relation, o connectors.TargetOptions, cols ...*Column) (m *moved, err error) {
-	b := from.bench
-	b.Helper()
+	from.bench.Helper()
+	st, err := extract(from, rel, cols)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
+	return st.to(to, target, o)
+}
+
+func extract(from *Site, rel connectors.Relation, cols []*Column) (*Staged, error) {
 	declared := map[string]connectors.Type{}
 	for _, c := range cols {
 		if c.As != "" {
 			declared[c.Name] = c.Type()
 		}
 	}
-	st, err := from.Extract(rel, declared)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, st.Close()) }()
+	return from.Extract(rel, declared)
+}
+
+func (st *Staged) to(to *Site, target connectors.Relation, o connectors.TargetOptions) (*moved, error) {
+	b := st.bench
+	b.Helper()
 	var result []connectors.Column
 	for i := range st.Columns {
 		c := st.Columns[i]
@@ -49,7 +73,7 @@ func attemptFrom(from *Site, rel connectors.Relation, to *Site, target connector
 	if err := st.Land(to, target, result, "SELECT * FROM "+st.Table()+" ORDER BY id", o, true); err != nil {
 		return nil, err
 	}
-	m = &moved{t: b, site: to, native: map[string]string{}, texts: map[string][]*string{}}
+	m := &moved{t: b, site: to, native: map[string]string{}, texts: map[string][]*string{}}
 	made := to.Native(target)
 	var texts []TextOf
 	for _, c := range st.Columns[1:] {
@@ -149,7 +173,7 @@ func (s *Site) countSince(rel connectors.Relation, column string, micros int64) 
 	}
 	e := connectors.Extract{Table: table, Columns: []int{0}, Where: where.SQL, Limit: -1}
 	q := connectors.Query{SQL: s.Conn.Dialect().Select(e), Columns: table.Columns[:1]}
-	st := &Staged{From: s, Columns: q.Columns, bench: b}
+	st := &Staged{From: s, Columns: q.Columns, bench: b, catalog: stagedCatalog}
 	b.models++
 	if st.model, err = b.Compute.Model(fmt.Sprint("count", b.models)); err != nil {
 		b.Fatal(err)
