@@ -106,12 +106,14 @@ func cleanFolder(p *project.Project, dir string) error {
 			return fmt.Errorf("clean-targets: %s holds state or sources of the project and is never removed", rel)
 		}
 	}
+	for _, path := range []string{p.Settings.State, os.Getenv("SLING_STATE"), os.Getenv("DVT_STATE")} {
+		if path != "" && holds(p, dir, path) {
+			return fmt.Errorf("clean-targets: %s holds state and is never removed", rel)
+		}
+	}
 	for _, name := range p.OutputNames {
 		for _, path := range dataPaths(p.Outputs[name]) {
-			if !filepath.IsAbs(path) {
-				path = filepath.Join(p.Dir, path)
-			}
-			if below, err := filepath.Rel(dir, path); err == nil && !strings.HasPrefix(below, "..") {
+			if holds(p, dir, path) {
 				return fmt.Errorf("clean-targets: %s holds the data of output %s and is never removed", rel, name)
 			}
 		}
@@ -120,6 +122,15 @@ func cleanFolder(p *project.Project, dir string) error {
 		return fmt.Errorf("cleaning %s: %w", rel, err)
 	}
 	return nil
+}
+
+// holds says that path, of the project or absolute, is dir or lies below it.
+func holds(p *project.Project, dir, path string) bool {
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(p.Dir, path)
+	}
+	below, err := filepath.Rel(dir, path)
+	return err == nil && !strings.HasPrefix(below, "..")
 }
 
 // dataPaths are the files and folders that an output keeps its tables in.
