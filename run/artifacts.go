@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/dvt-dev/dvt/jinja/dbt"
+	"github.com/dvt-dev/dvt/planner"
 	"github.com/dvt-dev/dvt/project"
 )
 
@@ -63,12 +64,11 @@ type dvtBlock struct {
 }
 
 type sourceEntry struct {
-	Relation   string   `json:"relation"`
-	Connection string   `json:"connection"`
-	Rows       int64    `json:"rows"`
-	Bytes      int64    `json:"bytes"`
-	SQL        string   `json:"sql"`
-	Pushed     []string `json:"pushed"`
+	Relation   string `json:"relation"`
+	Connection string `json:"connection"`
+	Rows       int64  `json:"rows"`
+	Bytes      int64  `json:"bytes"`
+	SQL        string `json:"sql"`
 }
 
 // WriteArtifacts writes run_results.json and manifest.json to the project's target
@@ -166,6 +166,9 @@ func (r *Result) entry() resultEntry {
 	if done {
 		e.Code = &r.Compiled
 	}
+	if kind := r.Node.ResourceType; r.Plan != nil || kind == project.TypeModel || kind == project.TypeSnapshot {
+		e.Federated = r.block()
+	}
 	if r.Status == Skipped {
 		return e
 	}
@@ -181,15 +184,21 @@ func (r *Result) entry() resultEntry {
 	case r.Status == Success:
 		e.Adapter = map[string]any{"_message": fmt.Sprintf("INSERT %d", r.RowsOut), "code": "INSERT", "rows_affected": r.RowsOut}
 	}
-	if r.Plan != nil {
-		e.Federated = r.block()
-	}
 	return e
 }
 
+// block has all its keys whatever became of the node; lane is "" without a plan.
 func (r *Result) block() *dvtBlock {
+	plan := r.Plan
+	switch {
+	case plan != nil:
+	case !r.Node.Federated && r.Status != Skipped:
+		plan = &planner.Plan{Lane: nativeLane, LaneReason: nativeReason(r.Node)}
+	default:
+		plan = &planner.Plan{}
+	}
 	b := &dvtBlock{
-		Lane: r.Plan.Lane, LaneReason: r.Plan.LaneReason, Sources: []sourceEntry{},
+		Lane: plan.Lane, LaneReason: plan.LaneReason, Sources: []sourceEntry{},
 		Timings: map[string]float64{
 			"plan": r.Timings.Plan.Seconds(), "extract": r.Timings.Extract.Seconds(),
 			"compute": r.Timings.Compute.Seconds(), "load": r.Timings.Load.Seconds(),
@@ -197,16 +206,13 @@ func (r *Result) block() *dvtBlock {
 		Inserted: r.Loaded.Inserted, Updated: r.Loaded.Updated, Deleted: r.Loaded.Deleted,
 		PeakMemory: r.PeakMemory, Spilled: r.Spilled,
 	}
-	for i, x := range r.Plan.Extracts {
-		s := sourceEntry{Relation: x.Relation.Label, Connection: x.Relation.Connection, SQL: x.Query.SQL, Pushed: []string{}}
+	for i, x := range plan.Extracts {
+		s := sourceEntry{Relation: x.Relation.Label, Connection: x.Relation.Connection, SQL: x.Query.SQL}
 		if i < len(r.Extracts) {
 			s.Rows, s.Bytes = r.Extracts[i].Rows, r.Extracts[i].Bytes
 		}
-		if q := r.Plan.Streamed; q != nil {
+		if q := plan.Streamed; q != nil {
 			s.SQL = q.SQL
-		}
-		for _, c := range x.Pushed {
-			s.Pushed = append(s.Pushed, c.SQL)
 		}
 		b.Sources = append(b.Sources, s)
 	}

@@ -16,6 +16,10 @@ import (
 // nativeLane is the lane of models that their target builds in its own SQL.
 const nativeLane = "native"
 
+func nativeReason(n *project.Node) string {
+	return "all that it reads is on " + n.Connection + ", which runs it in its own SQL"
+}
+
 // native builds one view, table or incremental model.
 type native struct {
 	runner *Runner
@@ -298,6 +302,6 @@ func (r *Runner) explainNative(ctx context.Context, n *project.Node) (*Prepared,
 	if err != nil {
 		return nil, err
 	}
-	p.Plan = &planner.Plan{Lane: nativeLane, LaneReason: "all that it reads is on " + n.Connection + ", which runs it in its own SQL", SQL: sql}
+	p.Plan = &planner.Plan{Lane: nativeLane, LaneReason: nativeReason(n), SQL: sql}
 	return p, nil
 }
