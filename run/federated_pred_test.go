@@ -144,6 +144,9 @@ func (g *fedGen) atom(rels []fedRel) string {
 		}
 		return q + g.pick(" IN (", " IN (", " NOT IN (") + strings.Join(lits, ", ") + ")"
 	case 3, 4:
+		if c.kind == "list" {
+			return q + " IS NOT NULL"
+		}
 		return q + g.pick(" BETWEEN ", " BETWEEN ", " NOT BETWEEN ") + g.bounds(c)
 	case 5:
 		return q + g.pick(" IS DISTINCT FROM ", " IS NOT DISTINCT FROM ") + g.lit(c)

@@ -126,6 +126,7 @@ type fedRig struct {
 	runner *Runner
 	conn   *sql.Conn
 	stats  *fedStats
+	tamper func(*planner.Plan) // spoils a plan
 }
 
 func newFedRig(t *testing.T, w *fedWorld, stats *fedStats) *fedRig {
@@ -235,6 +236,9 @@ func (f *fedRig) got(sql string, off map[string]bool) (res *fedResult, err error
 	p, err := r.prepare(ctx, n, planMode{live: true}, nil)
 	if err != nil {
 		return nil, err
+	}
+	if f.tamper != nil {
+		f.tamper(p.Plan)
 	}
 	engine, err := r.Engine()
 	if err != nil {
