@@ -121,7 +121,7 @@ func (a *app) lsCommand() *cobra.Command {
 	c := &cobra.Command{Use: "ls", Aliases: []string{"list"}, Short: "List nodes"}
 	sel, exclude := selectFlags(c)
 	c.Flags().StringVar(&output, "output", "selector", "selector, name, path or json")
-	c.Flags().StringArrayVar(&types, "resource-type", nil, "model, seed, snapshot, test")
+	c.Flags().StringArrayVar(&types, "resource-type", nil, "model, seed, snapshot, test, source")
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
 		if !slices.Contains([]string{"selector", "name", "path", "json"}, output) {
 			return fmt.Errorf("--output %q: expected name, path or json", output)
@@ -134,25 +134,23 @@ func (a *app) lsCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		var all []listed
 		for _, n := range nodes {
-			line := ""
-			switch output {
-			case "name":
-				line = n.Name
-			case "selector":
-				line = strings.Join(n.FQN, ".")
-			case "path":
-				line = n.Path
-			case "json":
-				doc, err := json.Marshal(map[string]any{
-					"name": n.Name, "resource_type": n.ResourceType, "package_name": n.Package, "original_file_path": n.Path,
-					"unique_id": n.UniqueID, "alias": n.Alias, "tags": append([]string{}, n.Tags...), "config": map[string]any{"materialized": n.Config.Materialized, "enabled": true},
-					"depends_on": map[string]any{"nodes": append([]string{}, n.DependsOn...)}, "connection": n.Connection,
-				})
-				if err != nil {
-					return err
-				}
-				line = string(doc)
+			all = append(all, listedNode(n))
+		}
+		if len(types) == 0 || slices.Contains(types, project.TypeSource) {
+			sources, _, err := p.SelectSources(words(*sel), words(*exclude)) // its warnings are those of the nodes
+			if err != nil {
+				return err
+			}
+			for _, s := range sources {
+				all = append(all, listedSource(s))
+			}
+		}
+		for _, l := range all {
+			line, err := l.line(output)
+			if err != nil {
+				return err
 			}
 			if err := a.out(line); err != nil {
 				return err
@@ -161,6 +159,40 @@ func (a *app) lsCommand() *cobra.Command {
 		return nil
 	}
 	return c
+}
+
+// listed is a line of ls.
+type listed struct {
+	selector, name, path string
+	facts                map[string]any
+}
+
+func listedNode(n *project.Node) listed {
+	return listed{strings.Join(n.FQN, "."), n.Name, n.Path, map[string]any{
+		"name": n.Name, "resource_type": n.ResourceType, "package_name": n.Package, "original_file_path": n.Path,
+		"unique_id": n.UniqueID, "alias": n.Alias, "tags": append([]string{}, n.Tags...), "config": map[string]any{"materialized": n.Config.Materialized, "enabled": true},
+		"depends_on": map[string]any{"nodes": append([]string{}, n.DependsOn...)}, "connection": n.Connection,
+	}}
+}
+
+func listedSource(s *project.Source) listed {
+	return listed{"source:" + strings.Join([]string{s.Package, s.SourceName, s.Name}, "."), s.SourceName + "." + s.Name, s.Path, map[string]any{
+		"name": s.Name, "source_name": s.SourceName, "resource_type": project.TypeSource, "package_name": s.Package, "original_file_path": s.Path,
+		"unique_id": s.UniqueID, "tags": append([]string{}, s.Tags...), "config": map[string]any{"enabled": s.Enabled}, "connection": s.Connection,
+	}}
+}
+
+func (l listed) line(output string) (string, error) {
+	switch output {
+	case "name":
+		return l.name, nil
+	case "path":
+		return l.path, nil
+	case "json":
+		doc, err := json.Marshal(l.facts)
+		return string(doc), err
+	}
+	return l.selector, nil
 }
 
 func (a *app) versionCommand() *cobra.Command {
