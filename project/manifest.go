@@ -59,12 +59,20 @@ func (p *Project) manifestMetadata() object {
 	}
 }
 
+// originalPath is the file's path in its package.
+func (n *Node) originalPath() string {
+	if n.owner != nil && n.owner.rel != "" {
+		return strings.TrimPrefix(n.Path, n.owner.rel+"/")
+	}
+	return n.Path
+}
+
+// CompiledPath is where n's compiled SQL lies below target/compiled.
+func (n *Node) CompiledPath() string { return n.Package + "/" + n.originalPath() }
+
 func (p *Project) manifestNode(n *Node) object {
-	original, path := n.Path, n.Path
+	original, path := n.originalPath(), n.Path
 	if n.owner != nil {
-		if n.owner.rel != "" {
-			original = strings.TrimPrefix(n.Path, n.owner.rel+"/")
-		}
 		path = original[strings.IndexByte(original, '/')+1:]
 	}
 	o := object{
@@ -83,7 +91,7 @@ func (p *Project) manifestNode(n *Node) object {
 		o["relation_name"] = n.RelationName()
 	}
 	if sql, ok := p.compiled.Load(n.UniqueID); ok {
-		o["compiled"], o["compiled_code"], o["compiled_path"] = true, sql, p.TargetPath+"/compiled/"+n.Package+"/"+original
+		o["compiled"], o["compiled_code"], o["compiled_path"] = true, sql, p.TargetPath+"/compiled/"+n.CompiledPath()
 	}
 	switch n.ResourceType {
 	case TypeModel:

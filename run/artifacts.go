@@ -83,6 +83,13 @@ func (r *Runner) WriteArtifacts(results []*Result, version string, elapsed time.
 	}
 	for _, res := range results {
 		doc.Results = append(doc.Results, res.entry())
+		sql := r.Project.CompiledSQL(res.Node)
+		if sql == "" || res.Node.ResourceType != project.TypeModel {
+			continue
+		}
+		if err := r.WriteCompiled(res.Node, sql); err != nil {
+			return err
+		}
 	}
 	if err := r.WriteJSON("run_results.json", doc); err != nil {
 		return err
@@ -99,9 +106,9 @@ func (r *Runner) WriteJSON(name string, doc any) error {
 	return writeFile(filepath.Join(r.targetDir(), name), []byte(r.Redact.String(data)))
 }
 
-// WriteCompiled writes a model's compiled SQL below target/compiled.
-func (r *Runner) WriteCompiled(path, sql string) error {
-	return writeFile(filepath.Join(r.targetDir(), "compiled", r.Project.Name, path), []byte(r.Redact.String(sql)+"\n"))
+// WriteCompiled writes a node's compiled SQL below target/compiled.
+func (r *Runner) WriteCompiled(n *project.Node, sql string) error {
+	return writeFile(filepath.Join(r.targetDir(), "compiled", filepath.FromSlash(n.CompiledPath())), []byte(r.Redact.String(sql)+"\n"))
 }
 
 // EncodeJSON writes a document indented, ending with a newline, with SQL's < and > as
