@@ -87,7 +87,7 @@ func (r *Runner) WriteArtifacts(results []*Result, version string, elapsed time.
 		if sql == "" || res.Node.ResourceType != project.TypeModel {
 			continue
 		}
-		if err := r.WriteCompiled(res.Node, sql); err != nil {
+		if err := r.WriteCompiled(res.Node.CompiledPath(), sql); err != nil {
 			return err
 		}
 	}
@@ -106,9 +106,9 @@ func (r *Runner) WriteJSON(name string, doc any) error {
 	return writeFile(filepath.Join(r.targetDir(), name), []byte(r.Redact.String(data)))
 }
 
-// WriteCompiled writes a node's compiled SQL below target/compiled.
-func (r *Runner) WriteCompiled(n *project.Node, sql string) error {
-	return writeFile(filepath.Join(r.targetDir(), "compiled", filepath.FromSlash(n.CompiledPath())), []byte(r.Redact.String(sql)+"\n"))
+// WriteCompiled writes compiled SQL at a path below target/compiled.
+func (r *Runner) WriteCompiled(at, sql string) error {
+	return writeFile(filepath.Join(r.targetDir(), "compiled", filepath.FromSlash(at)), []byte(r.Redact.String(sql)+"\n"))
 }
 
 // EncodeJSON writes a document indented, ending with a newline, with SQL's < and > as

@@ -38,7 +38,7 @@ func (r *Runner) test(ctx context.Context, n *project.Node, res *Result) error {
 		return err
 	}
 	res.Compiled = project.Display(compiled.SQL)
-	if err := r.WriteCompiled(testPath(n), res.Compiled); err != nil {
+	if err := r.WriteCompiled(path.Join(r.Project.Name, testPath(n)), res.Compiled); err != nil {
 		return err
 	}
 	res.Timings.Plan = time.Since(start)

@@ -33,7 +33,7 @@ func (a *app) compileCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := r.WriteCompiled(n, sql); err != nil {
+			if err := r.WriteCompiled(n.CompiledPath(), sql); err != nil {
 				return err
 			}
 			if len(*sel) > 0 {
