@@ -42,7 +42,7 @@ func (a *app) compileCommand() *cobra.Command {
 				}
 			}
 		}
-		a.say("Compiled %d models to target/compiled", len(nodes))
+		a.say("Compiled %s to target/compiled", count(len(nodes), "model"))
 		return r.WriteJSON("manifest.json", r.Project.Manifest())
 	}
 	return c
