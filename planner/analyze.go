@@ -47,18 +47,18 @@ type analysis struct {
 }
 
 // analyze plans q. json_serialize_plan can fail on a valid query: an optimizer may leave
-// stale operator types, and not everything can be serialized. Then it tries with fewer
-// optimizers, with none, and at last without a plan, which reads every relation as a
-// whole: slower, never wrong.
+// stale operator types, and not everything can be serialized: a folded BIT is bytes that
+// are no text. Then it tries with fewer optimizers, with none, and at last without a plan,
+// which reads every relation as a whole: slower, never wrong.
 func (s *shadow) analyze(ctx context.Context, q *query, rels []*Relation, rules ruleSet) (*analysis, error) {
 	keep := rules.optimizers()
-	attempts := [][]string{keep, slices.DeleteFunc(slices.Clone(keep), func(o string) bool { return o == "cte_inlining" }), nil}
+	attempts := [][]string{keep, without(keep, "cte_inlining"), without(keep, "cte_inlining", "expression_rewriter"), nil}
 	var note string
 	if q.unstable != "" {
 		note = q.unstable + "() is evaluated when the model runs: every relation is read whole"
 	}
 	if note != "" || !rules.on(ruleOptimize) {
-		attempts = attempts[2:]
+		attempts = attempts[len(attempts)-1:]
 	}
 	for _, keep := range attempts {
 		if keep != nil {
@@ -78,6 +78,10 @@ func (s *shadow) analyze(ctx context.Context, q *query, rels []*Relation, rules 
 		note = "DuckDB could not serialize its plan (" + fault.Msg + ")"
 	}
 	return &analysis{whole: true, note: note + ": every relation is read whole"}, nil
+}
+
+func without(optimizers []string, names ...string) []string {
+	return slices.DeleteFunc(slices.Clone(optimizers), func(o string) bool { return slices.Contains(names, o) })
 }
 
 // valid reports whether DuckDB accepts q after all.

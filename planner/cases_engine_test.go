@@ -206,3 +206,19 @@ func TestCaseP15VolatileFunctions(t *testing.T) {
 		t.Errorf("sent %s, kept %v, limit %d", x.Query.SQL, x.Kept, x.Limit)
 	}
 }
+
+// TestCaseP16ConstantsThatAreNoText: DuckDB serializes a plan with such a constant as the
+// empty text.
+func TestCaseP16ConstantsThatAreNoText(t *testing.T) {
+	b := caseBench(t, exactSource, map[string]string{"t(id BIGINT, bits BIT)": "(1, '11110000'), (2, '00000001'), (3, NULL)", "u(id BIGINT)": "(1), (2)"})
+	for sql, want := range map[string]string{
+		"SELECT id FROM {{ t }} WHERE bits > '00001111'::BIT AND id < 3":                                                                          `"id" < 3`,
+		"SELECT id FROM {{ t }} WHERE bits IN ('1'::BIT, '00000001'::BIT) AND id > 1":                                                             `"id" > 1`,
+		"WITH c AS (SELECT t.id, bits FROM {{ t }} t JOIN {{ u }} u ON t.id = u.id WHERE t.id > 1) SELECT id FROM c WHERE bits = '00000001'::BIT": `"id" > 1`,
+	} {
+		got, plan := b.rows(t, sql)
+		if w := where(plan, "t"); len(got) != 1 || w != want {
+			t.Errorf("%s: %v, sent %s", sql, got, w)
+		}
+	}
+}

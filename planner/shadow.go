@@ -159,7 +159,11 @@ func (s *shadow) serialize(ctx context.Context, function, sql, options string) (
 	if err != nil {
 		return nil, fmt.Errorf("analysing the model's SQL: %w", err)
 	}
-	return decodeJSON(text)
+	root, err := decodeJSON(text)
+	if err != nil { // it gives the empty text where it cannot say a constant
+		return nil, &Error{Msg: err.Error()}
+	}
+	return root, nil
 }
 
 // emptyScan is the table function's source: columns and no rows.
