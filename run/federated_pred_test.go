@@ -118,8 +118,16 @@ func (g *fedGen) lit(c fedCol) string {
 		return g.pick(`'\x00'::BLOB`, "'a'::BLOB")
 	case "list":
 		return g.pick("[1]", "[]::INTEGER[]", "[1, NULL]")
+	case "boolean":
+		return g.pick("true", "false")
+	case "timestamp_ns":
+		return g.pick("TIMESTAMP_NS '2024-01-02 12:00:00.500000001'", "TIMESTAMP '2024-01-02 12:00:00.5'", "DATE '2024-01-02'")
+	case "interval":
+		return "INTERVAL 1 DAY"
+	case "json":
+		return g.pick("'{}'::JSON", "'[1, 2]'")
 	}
-	return g.pick("true", "false")
+	return "NULL"
 }
 
 // said records a predicate.

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -24,7 +25,9 @@ type fedTable struct {
 	engine, name string
 	rows         int
 	twice        bool // has rows that are equal in all columns
+	view         bool // over the table of the name with _t
 	tail         string
+	after        []string
 	cols         []fedColumn
 }
 
@@ -76,6 +79,30 @@ func fedTables() []*fedTable {
 		{engine: "lake", name: "a", rows: 200, cols: []fedColumn{
 			id("BIGINT", "BIGINT"), c("k", "INTEGER", "INTEGER", "small"), c("n", "INTEGER", "INTEGER", "int"), c("u", "UBIGINT", "UBIGINT", "ubig"), c("s", "VARCHAR", "VARCHAR", "text"), c("dec", "DECIMAL(9,2)", "DECIMAL(9,2)", "dec"),
 			c("f", "FLOAT", "FLOAT", "real"), c("ts", "TIMESTAMP", "TIMESTAMP", "ts"), c("tz", "TIMESTAMPTZ", tz, "ts"), c("d", "DATE", "DATE", "date"), c("b", "BOOLEAN", "BOOLEAN", "bool"), c("g", "UUID", "UUID", "uuid"), c("bin", "BLOB", "BLOB", "blob")}},
+		{engine: "pg", name: "c", rows: 60, view: true, cols: []fedColumn{
+			id("bigint", "BIGINT"), c("k", "{schema}.few", "INTEGER", "small"), c("s", "varchar(5)", "VARCHAR", "short"), c("w", "name", "VARCHAR", "short"), c("ip", "inet", "VARCHAR", "address"), c("h", "numeric(39,0)", "HUGEINT", "huge"),
+			c("iv", "interval", "INTERVAL", "interval"), c("tt", "timetz", "TIME WITH TIME ZONE", "timetz"), c("j", "json", "JSON", "json"), c("bits", "bit(8)", "BIT", "bits"), c("ts", "timestamp(3)", "TIMESTAMP", "ms")}},
+		{engine: "pg", name: "d", rows: 80, tail: " PARTITION BY HASH (id)", after: []string{"CREATE TABLE {name}_0 PARTITION OF {name} FOR VALUES WITH (MODULUS 2, REMAINDER 0)", "CREATE TABLE {name}_1 PARTITION OF {name} FOR VALUES WITH (MODULUS 2, REMAINDER 1)"}, cols: []fedColumn{
+			id("integer", "INTEGER"), c("k", "bigint", "BIGINT", "small"), c("s", "{schema}.label", "VARCHAR", "short"), c("dec", "numeric(9,2)", "DECIMAL(9,2)", "money"), c("d", "date", "DATE", "date")}},
+		{engine: "my", name: "c", rows: 80, cols: []fedColumn{
+			id("mediumint unsigned", "UINTEGER"), c("k", "smallint", "SMALLINT", "small"), c("y", "year", "SMALLINT", "year"), c("e", "set('a','b','c') character set utf8mb4", "VARCHAR", "set"), c("bits", "bit(8)", "UBIGINT", "bits"), c("ts", "datetime(3)", "TIMESTAMP", "ms"),
+			c("d", "date", "DATE", "zero"), c("f", "float", "FLOAT", "real"), c("dec", "decimal(10,2) unsigned", "DECIMAL(10,2)", "money"), c("s", "text"+myText+"utf8mb4_general_ci", "VARCHAR", "text"), c("w", "varchar(40) character set utf16", "VARCHAR", "short"), c("n", "tinyint unsigned", "UTINYINT", "small")}},
+		{engine: "my", name: "d", rows: 50, view: true, cols: []fedColumn{
+			id("int", "INTEGER"), c("k", "int", "INTEGER", "small"), c("s", "varchar(40) character set latin1 collate latin1_bin", "VARCHAR", "latin"), c("u", "decimal(20,0)", "DECIMAL(20,0)", "ubig"), c("tz", "timestamp null", tz, "ts")}},
+		{engine: "ch", name: "c", rows: 80, tail: " ENGINE = MergeTree PARTITION BY k % 3 ORDER BY (s, id)", cols: []fedColumn{
+			id("UInt32", "UINTEGER"), c("k", "UInt16", "USMALLINT", "small"), c("s", "String", "VARCHAR", "text"), c("n", "Nullable(Int8)", "TINYINT", "tiny"), c("u", "UInt16", "USMALLINT", "word16"), c("w", "Nullable(FixedString(4))", "VARCHAR", "short"),
+			c("dec", "Decimal(18, 2)", "DECIMAL(18,2)", "money"), c("e", "Enum16('z' = 1, 'a' = 1000, '' = -5)", "VARCHAR", "choice"), c("f", "Float64", "DOUBLE", "float"), c("d", "Date", "DATE", "date")}},
+		{engine: "ch", name: "d", rows: 40, view: true, tail: " ENGINE = Memory", cols: []fedColumn{
+			id("Int64", "BIGINT"), c("k", "Nullable(Int16)", "SMALLINT", "small"), c("s", "String", "VARCHAR", "short"), c("tz", "DateTime", tz, "ts"), c("g", "UUID", "UUID", "uuid")}},
+		{engine: "lite", name: "c", rows: 80, view: true, cols: []fedColumn{
+			id("BIGINT", "BIGINT"), c("k", "SMALLINT", "BIGINT", "small"), c("h", "DECIMAL_TEXT(39,0)", "HUGEINT", "huge"), c("tn", "TIMESTAMP_NS", "TIMESTAMP_NS", "ns"), c("j", "JSON_TEXT", "JSON", "json"), c("dec", "NUMERIC(15,5)", "DECIMAL(15,5)", "dec5"), c("s", "NVARCHAR(60)", "VARCHAR", "text")}},
+		{engine: "lite", name: "d", rows: 60, tail: " WITHOUT ROWID", cols: []fedColumn{
+			{name: "s", native: "TEXT COLLATE NOCASE", logical: "VARCHAR", pool: "text"}, id("INTEGER PRIMARY KEY", "BIGINT"), c("k", "INT", "BIGINT", "small"), c("f", "FLOAT", "DOUBLE", "float"), c("d", "DATE", "DATE", "date")}},
+		{engine: "duck", name: "b", rows: 80, view: true, cols: []fedColumn{
+			id("HUGEINT", "HUGEINT"), c("k", "BIGINT", "BIGINT", "small"), c("h", "HUGEINT", "HUGEINT", "huge"), c("tn", "TIMESTAMP_NS", "TIMESTAMP_NS", "ns"), c("tt", "TIMETZ", "TIME WITH TIME ZONE", "timetz"), c("iv", "INTERVAL", "INTERVAL", "interval"),
+			c("j", "JSON", "JSON", "json"), c("bits", "BIT", "BIT", "bits"), c("e", "ENUM('ñ', 'b', 'B', 'a', 'A ', 'it''s')", "VARCHAR", "enum"), c("s", "VARCHAR", "VARCHAR", "short")}},
+		{engine: "lake", name: "b", rows: 90, cols: []fedColumn{
+			id("UINTEGER", "UINTEGER"), c("k", "UTINYINT", "UTINYINT", "small"), c("tn", "TIMESTAMP_NS", "TIMESTAMP_NS", "ns"), c("dec", "DECIMAL(38,10)", "DECIMAL(38,10)", "big dec"), c("xs", "INTEGER[]", "INTEGER[]", "list"), c("t", "TIME", "TIME", "time"), c("j", "JSON", "JSON", "json"), c("s", "VARCHAR", "VARCHAR", "text")}},
 	}
 }
 
@@ -100,7 +127,9 @@ func newFedWorld(t *testing.T, seed int64) *fedWorld {
 	}
 	for engine, db := range dbs {
 		if engine == "lake" {
-			fedExec(t, db, "COPY a TO "+fedQuote(filepath.Join(w.files, "a.parquet"))+" (FORMAT parquet)")
+			for _, name := range []string{"a", "b"} {
+				fedExec(t, db, "COPY "+name+" TO "+fedQuote(filepath.Join(w.files, name+".parquet"))+" (FORMAT parquet)")
+			}
 		}
 		if err := db.Close(); err != nil {
 			t.Fatal(err)
@@ -145,6 +174,8 @@ func (w *fedWorld) open(t *testing.T) map[string]*enginetest.DB {
 		})
 	}
 	fedExec(t, dbs["pg"], "CREATE COLLATION "+w.schema+".ci (provider = icu, locale = 'und-u-ks-level1', deterministic = false)")
+	fedExec(t, dbs["pg"], "CREATE DOMAIN "+w.schema+".few AS integer CHECK (VALUE >= 0)")
+	fedExec(t, dbs["pg"], "CREATE DOMAIN "+w.schema+".label AS varchar(30)")
 	fedExec(t, dbs["pg"], "CREATE TYPE "+w.schema+".mood AS ENUM ('ñ', 'b', 'B', 'a', 'A ', 'it''s')")
 	var err error
 	if w.oracle, err = sql.Open("duckdb", ""); err != nil {
@@ -173,6 +204,10 @@ func (w *fedWorld) fill(t *testing.T, db *enginetest.DB, x *fedTable, r *rand.Ra
 	if name == "" {
 		name = x.name
 	}
+	as := name
+	if x.view {
+		name += "_t"
+	}
 	var here, there, indexes []string
 	for i := range x.cols {
 		c := &x.cols[i]
@@ -192,8 +227,11 @@ func (w *fedWorld) fill(t *testing.T, db *enginetest.DB, x *fedTable, r *rand.Ra
 	} else {
 		fedExec(t, db, create)
 	}
-	for _, q := range indexes {
-		fedExec(t, db, q)
+	for _, q := range append(x.after, indexes...) {
+		fedExec(t, db, strings.ReplaceAll(q, "{name}", name))
+	}
+	if x.view {
+		fedExec(t, db, "CREATE VIEW "+as+" AS SELECT * FROM "+name)
 	}
 	if _, err := w.oracle.Exec("CREATE SCHEMA IF NOT EXISTS " + x.engine + "; CREATE TABLE " + x.engine + "." + x.name + " (" + strings.Join(there, ", ") + ")"); err != nil {
 		t.Fatal(err)
@@ -209,7 +247,11 @@ func (w *fedWorld) fill(t *testing.T, db *enginetest.DB, x *fedTable, r *rand.Ra
 				continue
 			}
 			a = append(a, fedLiteral(x.engine, c.logical, *v))
-			b = append(b, fedLiteral("duck", c.logical, fedReads(x.engine, c.native, *v)))
+			if read := fedReads(x.engine, c.native, *v); read == fedNone {
+				b = append(b, "NULL")
+			} else {
+				b = append(b, fedLiteral("duck", c.logical, read))
+			}
 		}
 		in, out = append(in, "("+strings.Join(a, ", ")+")"), append(out, "("+strings.Join(b, ", ")+")")
 		if x.twice && r.Intn(4) == 0 {
@@ -277,7 +319,9 @@ func (w *fedWorld) runner(t *testing.T) *Runner {
 	sources := "version: 2\nsources:\n"
 	at := map[string]string{"lite": "main", "duck": "main", "lake": "''"}
 	seen := map[string]bool{}
-	for _, x := range w.tables {
+	tables := slices.Clone(w.tables)
+	slices.SortFunc(tables, func(a, b *fedTable) int { return strings.Compare(a.engine+a.name, b.engine+b.name) })
+	for _, x := range tables {
 		if !seen[x.engine] {
 			schema := at[x.engine]
 			if schema == "" {
@@ -289,7 +333,7 @@ func (w *fedWorld) runner(t *testing.T) *Runner {
 		sources += "      - name: " + x.name + "\n"
 	}
 	files := map[string]string{"dbt_project.yml": "name: fed\nprofile: fed\n", "dvt_project.yml": "federation_memory_limit: 1GB\nfederation_threads: 2\n", "profiles.yml": fedProfile, "models/sources.yml": sources}
-	for _, f := range []string{"lite.db", "duck.db", "a.parquet"} {
+	for _, f := range []string{"lite.db", "duck.db", "a.parquet", "b.parquet"} {
 		b, err := os.ReadFile(filepath.Join(w.files, f))
 		if err != nil {
 			t.Fatal(err)
