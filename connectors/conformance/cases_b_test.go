@@ -17,20 +17,6 @@ func textColumn(engine string, values ...string) *Column {
 	return &Column{Name: "c", Native: native, Want: "VARCHAR", Values: each(textLiteral(engine), values...)}
 }
 
-func textLiteral(engine string) func(string) string {
-	switch engine {
-	case "postgres":
-		return pgText
-	case "mysql":
-		return myText
-	case "clickhouse":
-		return backslashed
-	case "sqlite":
-		return liteText
-	}
-	return duckText
-}
-
 // blobColumn is binary data in each source's own words.
 func blobColumn(engine, native string, values ...string) *Column {
 	c := &Column{Name: "c", Native: native, Want: "BLOB"}

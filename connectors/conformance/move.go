@@ -151,6 +151,10 @@ type Staged struct {
 	bench   *Bench
 	model   *compute.Model
 	catalog string
+	query   connectors.Query
+
+	relation  []connectors.Column // all columns of the relation
+	extracted []int               // those that were read
 }
 
 const stagedCatalog = "src"
@@ -175,11 +179,7 @@ func (s *Site) extract(rel connectors.Relation, as map[string]connectors.Type, o
 	return st, nil
 }
 
-// extractInto stages into a model beside what it has, under another catalog.
-func (s *Site) extractInto(model *compute.Model, catalog string, rel connectors.Relation, as map[string]connectors.Type) (*Staged, error) {
-	return s.extractTo(model, catalog, rel, as, nil)
-}
-
+// extractTo stages into a model, beside what it has under other catalogs.
 func (s *Site) extractTo(model *compute.Model, catalog string, rel connectors.Relation, as map[string]connectors.Type, only []string) (*Staged, error) {
 	b := s.bench
 	table, err := s.Conn.Describe(b.ctx, rel)
@@ -213,29 +213,26 @@ func (s *Site) extractTo(model *compute.Model, catalog string, rel connectors.Re
 			table.Columns[c].Type = types[i]
 		}
 	}
-	st := &Staged{From: s, Rel: rel, bench: b, model: model, catalog: catalog}
+	st := &Staged{From: s, Rel: rel, bench: b, model: model, catalog: catalog, relation: table.Columns, extracted: e.Columns}
 	for _, i := range e.Columns {
 		st.Columns = append(st.Columns, table.Columns[i])
 	}
-	st.Rows, err = st.fill(connectors.Query{SQL: s.Conn.Dialect().Select(e), Columns: st.Columns})
+	st.query = connectors.Query{SQL: s.Conn.Dialect().Select(e), Columns: st.Columns}
+	st.Rows, err = st.fill(st.query)
 	return st, err
 }
 
 func (st *Staged) fill(q connectors.Query) (rows int64, err error) {
 	ctx, conn := st.bench.ctx, st.From.Conn
-	all := make([]int, len(st.Columns))
-	for i := range all {
-		all[i] = i
-	}
 	if in, ok := conn.(connectors.Inliner); ok {
 		sql, release, err := in.Inline(ctx, q)
 		if err != nil {
 			return 0, err
 		}
 		defer release()
-		return st.model.StageSQL(ctx, st.catalog, "main", "t", st.Columns, all, sql)
+		return st.model.StageSQL(ctx, st.catalog, "main", "t", st.relation, st.extracted, sql)
 	}
-	a, err := st.model.Stage(ctx, st.catalog, "main", "t", st.Columns, all)
+	a, err := st.model.Stage(ctx, st.catalog, "main", "t", st.relation, st.extracted)
 	if err != nil {
 		return 0, err
 	}
@@ -270,48 +267,65 @@ func (st *Staged) Select(cols []int, ids []int) string {
 // Table is the staged relation's name in the compute engine.
 func (st *Staged) Table() string { return `"` + st.catalog + planner.Marker + `"."main"."t"` }
 
-// Pick gives the columns at positions.
-func (st *Staged) Pick(cols []int) []connectors.Column {
-	out := make([]connectors.Column, len(cols))
-	for i, c := range cols {
-		out[i] = st.Columns[c]
+// Result are the columns as the planner gives them to a target: results may be NULL.
+func (st *Staged) Result() []connectors.Column {
+	out := slices.Clone(st.Columns)
+	for i := range out {
+		out[i].Nullable = true
 	}
 	return out
 }
 
 // Land makes the rows of a query over what is staged the content of a relation, as
 // results land: staging, count, swap. replace false stops before the swap.
-func (st *Staged) Land(to *Site, rel connectors.Relation, cols []connectors.Column, sql string, o connectors.TargetOptions, replace bool) (err error) {
-	ctx := st.bench.ctx
-	if to.Engine == "file" && o.Format == "" {
-		o.Format = "parquet"
-	}
-	spec := connectors.StageSpec{RunID: "conformance", Target: rel, Columns: cols, Options: o}
-	staging, err := to.Conn.(connectors.Stager).Stage(ctx, spec)
-	if err != nil {
-		return fmt.Errorf("staging: %w", err)
-	}
-	defer func() { err = errors.Join(err, staging.Discard(ctx)) }()
-	var sent int64
-	if f, ok := staging.(connectors.Filler); ok {
-		sent, err = st.model.Fill(ctx, f, sql)
-	} else {
+func (st *Staged) Land(to *Site, rel connectors.Relation, cols []connectors.Column, sql string, o connectors.TargetOptions, replace bool) error {
+	return to.land(rel, cols, o, replace, func(staging connectors.Staging) (sent int64, err error) {
+		ctx := st.bench.ctx
+		if f, ok := staging.(connectors.Filler); ok {
+			return st.model.Fill(ctx, f, sql)
+		}
 		err = st.model.Query(ctx, sql, true, func(rec arrow.RecordBatch) error {
 			sent += rec.NumRows()
 			return staging.Write(ctx, rec)
 		})
+		return sent, err
+	})
+}
+
+// Stream makes the rows of the source the content of a relation without a stop in the
+// compute engine.
+func (st *Staged) Stream(to *Site, rel connectors.Relation) error {
+	return to.land(rel, st.Result(), connectors.TargetOptions{}, true, func(staging connectors.Staging) (sent int64, err error) {
+		err = st.From.Conn.Read(st.bench.ctx, st.query, func(rec arrow.RecordBatch) error {
+			sent += rec.NumRows()
+			return staging.Write(st.bench.ctx, rec)
+		})
+		return sent, err
+	})
+}
+
+func (s *Site) land(rel connectors.Relation, cols []connectors.Column, o connectors.TargetOptions, replace bool, fill func(connectors.Staging) (int64, error)) (err error) {
+	ctx := s.bench.ctx
+	if s.Engine == "file" && o.Format == "" {
+		o.Format = "parquet"
 	}
+	staging, err := s.Conn.(connectors.Stager).Stage(ctx, connectors.StageSpec{RunID: "conformance", Target: rel, Columns: cols, Options: o})
+	if err != nil {
+		return fmt.Errorf("staging: %w", err)
+	}
+	defer func() { err = errors.Join(err, staging.Discard(ctx)) }()
+	sent, err := fill(staging)
 	if err != nil {
 		return err
 	}
 	held, err := staging.Seal(ctx)
 	if err == nil && held != sent {
-		err = fmt.Errorf("%d rows were sent but %s holds %d", sent, to.Engine, held)
+		err = fmt.Errorf("%d rows were sent but %s holds %d", sent, s.Engine, held)
 	}
 	if err != nil || !replace {
 		return err
 	}
-	return to.Conn.(connectors.Swapper).Replace(ctx, staging)
+	return s.Conn.(connectors.Swapper).Replace(ctx, staging)
 }
 
 // Native gives the target's own types of a relation's columns, by name.

@@ -64,13 +64,7 @@ func extract(from *Site, rel connectors.Relation, cols []*Column) (*Staged, erro
 func (st *Staged) to(to *Site, target connectors.Relation, o connectors.TargetOptions) (*moved, error) {
 	b := st.bench
 	b.Helper()
-	var result []connectors.Column
-	for i := range st.Columns {
-		c := st.Columns[i]
-		c.Nullable = true
-		result = append(result, c)
-	}
-	if err := st.Land(to, target, result, "SELECT * FROM "+st.Table()+" ORDER BY id", o, true); err != nil {
+	if err := st.Land(to, target, st.Result(), "SELECT * FROM "+st.Table()+" ORDER BY id", o, true); err != nil {
 		return nil, err
 	}
 	m := &moved{t: b, site: to, native: map[string]string{}, texts: map[string][]*string{}}
@@ -173,7 +167,7 @@ func (s *Site) countSince(rel connectors.Relation, column string, micros int64) 
 	}
 	e := connectors.Extract{Table: table, Columns: []int{0}, Where: where.SQL, Limit: -1}
 	q := connectors.Query{SQL: s.Conn.Dialect().Select(e), Columns: table.Columns[:1]}
-	st := &Staged{From: s, Columns: q.Columns, bench: b, catalog: stagedCatalog}
+	st := &Staged{From: s, Columns: q.Columns, bench: b, catalog: stagedCatalog, relation: table.Columns, extracted: e.Columns}
 	b.models++
 	if st.model, err = b.Compute.Model(fmt.Sprint("count", b.models)); err != nil {
 		b.Fatal(err)

@@ -131,3 +131,18 @@ func join(lists ...[]string) []string {
 	}
 	return out
 }
+
+// textLiteral writes text of any bytes in an engine's SQL.
+func textLiteral(engine string) func(string) string {
+	switch engine {
+	case "postgres":
+		return pgText
+	case "mysql":
+		return myText
+	case "clickhouse":
+		return backslashed
+	case "sqlite":
+		return liteText
+	}
+	return duckText
+}
