@@ -81,7 +81,6 @@ func keyValues(key []keyColumn, convert bool) (all []string) {
 
 // fill is the statements of one delta.
 type fill struct {
-	f                     *facts
 	target, source, fresh string
 	cols                  []storedColumn
 	key                   []keyColumn
