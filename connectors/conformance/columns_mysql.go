@@ -49,6 +49,7 @@ func mysqlColumns() []*Column {
 		{Name: "datetime", Native: "datetime", Want: "TIMESTAMP", Values: each(plain, "2024-02-29 12:34:56", "2024-03-10 02:30:00")},
 		{Name: "timestamp6", Native: "timestamp(6)", Want: "TIMESTAMPTZ", Values: each(plain, "1970-01-01 00:00:01", "2024-03-10 06:59:59.999999", "2024-03-10 07:00:00", "2024-11-03 05:30:00", "2024-11-03 06:30:00", "2038-01-19 03:14:07")},
 		{Name: "time6", Native: "time(6)", Want: "TIME", Values: each(plain, clocks...)},
+		{Name: "time_interval", Native: "time(6)", Want: "TIME", As: "INTERVAL", Values: each(plain, "838:59:59", "-838:59:59", "-00:00:00.000001", "12:34:56")},
 		{Name: "year", Native: "year(4)", Want: "SMALLINT", Values: each(plain, "1901", "2155", "0000")},
 		{Name: "uuid", Newer: "uuid", Native: "uuid", Want: "UUID", Values: each(plain, uuids[0], uuids[1])},
 		{Name: "inet4", Newer: "inet4", Native: "inet4", Want: "VARCHAR", Values: each(plain, "192.168.0.1")},

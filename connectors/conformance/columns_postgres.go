@@ -56,6 +56,13 @@ func postgresColumns() []*Column {
 		{Name: "tsvector", Native: "tsvector", Want: "VARCHAR", Values: each(plain, "a fat cat")},
 		{Name: "point", Native: "point", Want: "VARCHAR", Values: each(plain, "(1.5,-2)")},
 
+		{Name: "enum", Native: "{schema}.mood", Setup: `CREATE TYPE {schema}.mood AS ENUM ('', 'sad', 'O''Brien', 'ñ')`, Want: "VARCHAR", Values: each(plain, "", "sad", "O'Brien", "ñ")},
+		{Name: "domain_int", Native: "{schema}.positive", Setup: `CREATE DOMAIN {schema}.positive AS bigint CHECK (VALUE > 0)`, Want: "BIGINT", Values: each(plain, "1", "9223372036854775807")},
+		{Name: "domain_text", Native: "{schema}.code", Setup: `CREATE DOMAIN {schema}.code AS varchar(5)`, Want: "VARCHAR", Values: each(plain, "", "ab ", "ñ🎉")},
+		{Name: "composite", Native: "{schema}.pair", Setup: `CREATE TYPE {schema}.pair AS (a int, b text)`, Want: "VARCHAR", Values: each(plain, `(1,"a,b")`, "(,)")},
+		{Name: "citext", Native: "citext", Newer: "the extension citext", Setup: "CREATE EXTENSION IF NOT EXISTS citext", Want: "VARCHAR", Values: each(plain, "AbC", "abc ", "")},
+		{Name: "hstore", Native: "hstore", Newer: "the extension hstore", Setup: "CREATE EXTENSION IF NOT EXISTS hstore", Want: "VARCHAR", Values: each(plain, `"a"=>"1", "b"=>NULL`, "")},
+
 		{Name: "num_nan", Native: "numeric(10,2)", Want: "DECIMAL(10,2)", Values: each(plain, "NaN"), Refused: "NaN"},
 		{Name: "num_open_nan", Native: "numeric", Want: "DECIMAL(38,0)", Values: each(plain, "NaN"), Refused: "NaN"},
 		{Name: "num_open_inf", Native: "numeric", Want: "DECIMAL(38,0)", Values: each(plain, "-Infinity"), Refused: "Infinity"},

@@ -25,6 +25,8 @@ func sqliteColumns() []*Column {
 		{Name: "timestamp", Native: "TIMESTAMP", Want: "TIMESTAMP", Values: each(plain, "2024-02-29T12:34:56.123456", "2024-02-29 12:34:56")},
 		{Name: "timestamptz", Native: "TIMESTAMPTZ", Want: "TIMESTAMPTZ", Values: each(plain, utc(stamps)...)},
 		{Name: "timestamp_ns", Native: "TIMESTAMP_NS", Want: "TIMESTAMP_NS", Values: each(plain, "1969-12-31 23:59:59.999999999", "2024-02-29 12:34:56.123456", "2262-04-11 23:47:16.854775806", "1677-09-22 00:00:00")},
+		{Name: "unix", Native: "UNIXTIME", Want: "TIMESTAMP", Values: []string{"0", "1709210096", "-1", "4102444800"}},
+		{Name: "unix_ms", Native: "TIMESTAMP_UNIX_MS", Want: "TIMESTAMP", Values: []string{"1709210096123", "-1"}},
 		{Name: "time", Native: "TIME", Want: "TIME", Values: each(plain, clocks...)},
 		{Name: "uuid", Native: "UUID_TEXT", Want: "UUID", Values: each(plain, uuids...)},
 		{Name: "json", Native: "JSON_TEXT", Want: "JSON", Values: each(plain, join(jsons, []string{`{"a": 1, "a": 2}`, " { } "})...)},

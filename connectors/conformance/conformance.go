@@ -83,6 +83,9 @@ type Site struct {
 	path   string // database file or folder, "" for servers
 	own    *enginetest.DB
 	made   int
+	// untyped: what is read back has the types that the project declares, for the format
+	// has none.
+	untyped bool
 }
 
 // Site opens an engine once per bench.

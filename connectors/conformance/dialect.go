@@ -100,7 +100,7 @@ func postgresText(q, native string, _ connectors.Type) string {
 	if strings.HasSuffix(native, "[]") {
 		return "to_json(" + q + ")::text"
 	}
-	return "CASE WHEN " + q + " IS NOT NULL THEN format('%s', " + q + ") END"
+	return "CASE WHEN " + q + " IS DISTINCT FROM NULL THEN format('%s', " + q + ") END" // a row of NULLs is NULL to IS NULL
 }
 
 func mysqlText(q, native string, t connectors.Type) string {
@@ -146,7 +146,14 @@ func clickhouseText(q, native string, t connectors.Type) string {
 }
 
 // sqliteText: an expression has no declared type, by which the driver would convert.
-func sqliteText(q, _ string, t connectors.Type) string {
+func sqliteText(q, native string, t connectors.Type) string {
+	if strings.Contains(native, "UNIX") {
+		seconds := q
+		if strings.HasSuffix(native, "MS") {
+			seconds += " / 1000.0"
+		}
+		return "strftime('%Y-%m-%d %H:%M:%f', " + seconds + ", 'unixepoch')"
+	}
 	switch t.Kind {
 	case connectors.Blob:
 		return "CASE WHEN " + q + " IS NOT NULL THEN hex(" + q + ") END"
@@ -184,7 +191,8 @@ func (s *Site) lacks(c *Column) string {
 	}
 	s.bench.Helper()
 	rel := s.Name()
-	if err := s.create(s.createTable(rel, []*Column{c})); err != nil {
+	s.setUp([]*Column{c})
+	if err := s.create(s.inSchema(s.createTable(rel, []*Column{c}))); err != nil {
 		return c.Newer
 	}
 	s.Exec("DROP TABLE " + s.relation(rel))

@@ -57,7 +57,7 @@ func (m *Matrix) add(title string, s *Source, engines []string, cells map[string
 	}
 	for _, c := range s.Refused {
 		what := label(s.Site.Engine, c.Native)
-		if c.Want == c.Type().String() {
+		if !c.Type {
 			what += " " + clean(connectors.Shorten(c.Values[0]))
 		}
 		sec.rows = append(sec.rows, matrixRow{native: what, cells: []string{"error: " + clean(c.Reason)}})
@@ -72,6 +72,7 @@ func (m *Matrix) add(title string, s *Source, engines []string, cells map[string
 
 // label is a source's type without what says only that it may be NULL.
 func label(engine, native string) string {
+	native = strings.ReplaceAll(native, "{schema}.", "")
 	if engine == "clickhouse" {
 		if inner, ok := strings.CutPrefix(native, "Nullable("); ok {
 			native = strings.TrimSuffix(inner, ")")

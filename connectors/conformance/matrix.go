@@ -24,6 +24,7 @@ type Source struct {
 type Refusal struct {
 	*Column
 	Reason string
+	Type   bool // no value of the type can be read
 }
 
 var sourceColumns = map[string]func() []*Column{
@@ -115,7 +116,8 @@ func (s *Source) refuse(cols []*Column) {
 			b.Errorf("%s %s: %s was read; an error was due", s.Site.Engine, c.Name, c.Values[0])
 			continue
 		}
-		s.Refused = append(s.Refused, Refusal{c, reasonOf(err)})
+		var t *connectors.TypeError
+		s.Refused = append(s.Refused, Refusal{c, reasonOf(err), errors.As(err, &t)})
 		if why := faultOf(err, c.Name, c.Refused, false, slices.Contains(timeKinds, c.Type().Kind)); why != "" {
 			b.Errorf("%s %s: %v: %s", s.Site.Engine, c.Name, err, why)
 		}
@@ -350,7 +352,7 @@ func (p *pair) compare(rel connectors.Relation) {
 	made := p.to.Native(rel)
 	var texts []TextOf
 	for _, col := range p.cols {
-		p.cells[col].Native = made[p.Columns[col].Name].Native
+		p.cells[col].Native = p.to.plainName(made[p.Columns[col].Name].Native)
 		texts = append(texts, TextOf{p.Columns[col].Name, p.cells[col].Native, p.staged.Columns[col+1].Type})
 	}
 	got := p.to.Texts(rel, texts)
@@ -413,6 +415,11 @@ func (p *pair) compareValue(col, id int, want, got *string) {
 	} else {
 		cell.Exact++
 	}
+}
+
+// plainName is a type's name without the schema of this run.
+func (s *Site) plainName(native string) string {
+	return strings.NewReplacer(`"`+s.Schema+`".`, "", s.Schema+".", "", "{schema}.", "").Replace(native)
 }
 
 // fills says that DuckDB itself writes to the target. Its errors do not tell the row.

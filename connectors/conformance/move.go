@@ -25,6 +25,9 @@ type Column struct {
 	// Refused is part of the error that each value gives when it is read.
 	Refused string
 	Full    bool // no NULL follows
+	// Setup is run before the table is made, whether it succeeds or not. In it and in
+	// Native {schema} is the schema of the run.
+	Setup string
 	// Newer names the type where not every server has it.
 	Newer string
 }
@@ -60,13 +63,14 @@ func (s *Site) CreateAs(rel connectors.Relation, cols ...*Column) {
 		ddl.Schema = "main"
 	}
 	db := s.open()
+	s.setUp(cols)
 	run := func(sql string) {
 		s.bench.Helper()
 		if err := db.Exec(sql); err != nil {
 			s.bench.Fatalf("%s: %s: %v", s.Engine, connectors.Shorten(sql), err)
 		}
 	}
-	if err := s.create(s.createTable(ddl, cols)); err != nil {
+	if err := s.create(s.inSchema(s.createTable(ddl, cols))); err != nil {
 		s.bench.Fatalf("%s: %v", s.Engine, err)
 	}
 	rows := 1
@@ -99,6 +103,18 @@ func (s *Site) CreateAs(rel connectors.Relation, cols ...*Column) {
 	if s.Engine == "file" {
 		run(copyTo(ddl, s.file(rel), "FORMAT parquet"))
 	}
+}
+
+func (s *Site) setUp(cols []*Column) {
+	for _, c := range cols {
+		if c.Setup != "" {
+			_ = s.open().Exec(s.inSchema(c.Setup)) // it may be there already
+		}
+	}
+}
+
+func (s *Site) inSchema(sql string) string {
+	return strings.ReplaceAll(sql, "{schema}", s.quote(s.Schema))
 }
 
 // nullable: columns of ClickHouse are not, unless they say so.
@@ -197,7 +213,7 @@ func (s *Site) extractTo(model *compute.Model, catalog string, rel connectors.Re
 			c.Type = t
 		}
 		if c.Type.Kind == connectors.Invalid {
-			return nil, &connectors.TypeError{Column: c.Name, Native: c.Native, Reason: "it cannot be carried"}
+			return nil, &connectors.TypeError{Column: c.Name, Native: c.Native, Reason: "dvt cannot carry this type: leave the column out, or convert it in a view on the source"}
 		}
 		if c.Type.Kind == connectors.Decimal && c.Type.Precision == 0 {
 			open = append(open, i)

@@ -55,6 +55,9 @@ var duckSpellings = []spelling{
 type maker struct {
 	*rand.Rand
 	narrow bool
+	// doubles: decimals of 15 digits at most, no bytes and no documents, for a format that has numbers
+	// and texts only.
+	doubles bool
 }
 
 // columns are random columns of an engine, with rows values each.
@@ -64,9 +67,15 @@ func (m maker) columns(engine string, rows int) []*Column {
 	var cols []*Column
 	for i, k := range order {
 		s := all[k]
+		if m.doubles && (s.want == "BLOB" || s.want == "JSON") {
+			continue
+		}
 		c := &Column{Name: fmt.Sprintf("c%d", i), Native: s.native, Want: s.want}
 		if strings.Contains(s.native, "%d") {
 			p := 1 + m.IntN(38)
+			if m.doubles {
+				p = 1 + m.IntN(15)
+			}
 			scale := m.IntN(min(p, 30) + 1)
 			c.Native, c.Want = fmt.Sprintf(s.native, p, scale), fmt.Sprintf(s.want, p, scale)
 		}

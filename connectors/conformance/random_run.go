@@ -47,7 +47,7 @@ func (b *Bench) Random(sources, targets []string) {
 			if len(to) == 0 {
 				continue
 			}
-			cols := maker{rand.New(rand.NewPCG(n, uint64(i))), narrow}.columns(from, rows)
+			cols := maker{Rand: rand.New(rand.NewPCG(n, uint64(i))), narrow: narrow}.columns(from, rows)
 			b.thereAndBack(b.Site(from), b.Site(from).Create(cols...), to)
 		}
 	}
@@ -102,7 +102,7 @@ func (st *Staged) compareBack(to *Site, target connectors.Relation, catalog stri
 	b.Helper()
 	declared := map[string]connectors.Type{}
 	for _, c := range st.Columns {
-		if c.Type.Kind == connectors.Blob {
+		if c.Type.Kind == connectors.Blob || to.untyped {
 			declared[c.Name] = c.Type
 		}
 	}

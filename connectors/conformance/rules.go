@@ -59,7 +59,9 @@ func ruleFor(from string, c *Column, to, into string, v *string) *Rule {
 }
 
 func (r *Rule) place() int {
-	return slices.IndexFunc(Rules, func(x Rule) bool { return x.Note == r.Note && x.To == r.To && slices.Equal(x.Kinds, r.Kinds) })
+	return slices.IndexFunc(Rules, func(x Rule) bool {
+		return x.Note == r.Note && x.To == r.To && x.Into == r.Into && slices.Equal(x.Kinds, r.Kinds)
+	})
 }
 
 // typeRule is the rule by which a target refuses a type, nil if it must take it.
@@ -184,13 +186,50 @@ var Rules = []Rule{
 		To: "file", Kinds: kinds(connectors.HugeInt), When: longerThan(38), Fails: "does not fit",
 		Note: "Parquet's decimals hold 38 digits",
 	},
+	{
+		From: "mysql", Native: "point",
+		Note: "a geometry is WKB, without its SRID",
+	},
+	{
+		To: "mysql", Kinds: spelledKinds, Into: "text",
+		Note: "stored as text, spelled as DuckDB spells it",
+	},
+	{
+		To: "mysql", Kinds: spelledKinds, Into: "varchar",
+		Note: "stored as text, spelled as DuckDB spells it",
+	},
+	{
+		To: "clickhouse", Kinds: append(kinds(connectors.Time), spelledKinds...), Into: "String",
+		Note: "stored as text, spelled as DuckDB spells it",
+	},
+	{
+		To: "sqlite", Kinds: spelledKinds, Into: "TEXT",
+		Note: "stored as text, spelled as DuckDB spells it",
+	},
+	{
+		To: "file", Kinds: spelledKinds, Into: "VARCHAR",
+		Note: "stored as text, spelled as DuckDB spells it",
+	},
+	{
+		To: "mysql", Kinds: nestedKinds,
+		Note: "stored as JSON; what JSON has no form of (dates, UUIDs) is a string in it",
+	},
+	{
+		To: "sqlite", Kinds: nestedKinds,
+		Note: "stored as JSON; what JSON has no form of (dates, UUIDs) is a string in it",
+	},
+	{
+		To: "postgres", Kinds: nestedKinds, Into: "jsonb",
+		Note: "stored as jsonb; what JSON has no form of (dates, UUIDs) is a string in it",
+	},
 }
 
 var (
-	nestedKinds = kinds(connectors.List, connectors.Struct, connectors.Map)
-	floatKinds  = kinds(connectors.Float, connectors.Double)
-	timeKinds   = kinds(connectors.Date, connectors.Timestamp, connectors.TimestampNS, connectors.TimestampTZ)
-	stampKinds  = kinds(connectors.Timestamp, connectors.TimestampNS, connectors.TimestampTZ)
+	spelledKinds = kinds(connectors.TimeTZ, connectors.Interval, connectors.Bit)
+	nestedKinds  = kinds(connectors.List, connectors.Struct, connectors.Map)
+	floatKinds   = kinds(connectors.Float, connectors.Double)
+	timeKinds    = kinds(connectors.Date, connectors.Timestamp, connectors.TimestampNS, connectors.TimestampTZ)
+	stampKinds   = kinds(connectors.Timestamp, connectors.TimestampNS, connectors.TimestampTZ)
 )
 
 func is(values ...string) func(string) bool {

@@ -216,8 +216,22 @@ func jsonProbe(files, fields []string) string {
 
 func jsonPath(field string) string { return `$."` + strings.ReplaceAll(field, `"`, `\"`) + `"` }
 
+// readJSON reads rows, or is an error if a number in the files has more digits than a
+// double: DuckDB makes doubles of all numbers with a point or an exponent, also on the
+// way into a DECIMAL, a VARCHAR or JSON.
 func readJSON(files, names, types []string) string {
-	return "read_json(" + list(files) + ", format = 'auto', maximum_object_size = 67108864, columns = " + columns(names, types) + ")"
+	const (
+		text    = `"(\\.|[^"\\])*"`
+		numbers = `-?\d+(\.\d+)?([eE][-+]?\d+)?`
+	)
+	found := "SELECT unnest(regexp_extract_all(regexp_replace(CAST(json AS VARCHAR), " + literal(text) + ", '', 'g'), " + literal(numbers) + ")) AS n FROM " + jsonObjects(files)
+	digits := func(n string) string {
+		return "trim(regexp_replace(regexp_replace(" + n + `, '[eE].*', ''), '\D', '', 'g'), '0')`
+	}
+	long := "SELECT min(n) FROM (" + found + ") WHERE length(n) > 15 AND regexp_matches(n, '[.eE]') AND isfinite(TRY_CAST(n AS DOUBLE)) AND " +
+		digits("n") + " <> " + digits("CAST(CAST(n AS DOUBLE) AS VARCHAR)")
+	return "(SELECT * FROM read_json(" + list(files) + ", format = 'auto', maximum_object_size = 67108864, columns = " + columns(names, types) +
+		") WHERE CASE WHEN (" + long + ") IS NULL THEN true ELSE error(" + literal("a number in the JSON has more digits than a double holds, write it as a text: ") + " || (" + long + ")) END)"
 }
 
 func selectColumn(scan, column string) string { return "SELECT " + quote(column) + " FROM " + scan }
