@@ -12,7 +12,8 @@ GOLANGCI := bin/tools/golangci-lint-$(GOLANGCI_VERSION)
 # TAGS are build tags; RACE_SKIP matches packages that are too slow under -race;
 # FUZZTIME bounds each fuzz target; BENCH selects benchmarks; PKGS what is tested.
 TAGS ?=
-RACE_SKIP ?= ^$$
+RACE_SKIP ?= /connectors/conformance$$
+RACE_SKIP_TESTS ?= ^TestLimits$$
 FUZZTIME ?= 20s
 BENCH ?= .
 PKGS ?= ./...
@@ -46,7 +47,7 @@ test: bin/servers
 
 race: bin/servers
 	pkgs=$$(go list -tags '$(TAGS)' $(PKGS) | grep -vE '$(RACE_SKIP)'); \
-	$(SERVERS) $(TEST) -race -short -skip "$(ACCEPTANCE)" -timeout 15m $$pkgs
+	$(SERVERS) $(TEST) -race -short -skip "$(ACCEPTANCE)|$(RACE_SKIP_TESTS)" -timeout 15m $$pkgs
 
 lint: $(GOLANGCI)
 	out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "gofmt -w is due:"; echo "$$out"; exit 1; fi

@@ -25,11 +25,16 @@ type cutter struct {
 
 func newCutter(t *testing.T, to string, limit int64) *cutter {
 	t.Helper()
+	return newTLSCutter(t, to, limit, nil)
+}
+
+func newTLSCutter(t *testing.T, to string, limit int64, conf *tls.Config) *cutter {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &cutter{Listener: l, to: to, limit: limit}
+	c := &cutter{Listener: l, to: to, limit: limit, tls: conf}
 	c.wg.Go(func() {
 		for {
 			in, err := l.Accept()

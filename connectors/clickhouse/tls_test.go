@@ -37,8 +37,7 @@ func selfSigned(t *testing.T) tls.Certificate {
 func TestTLS(t *testing.T) {
 	cert := selfSigned(t)
 	both(t, func(t *testing.T, f *fixture) {
-		p := newCutter(t, f.cfg.addr(), 1<<40)
-		p.tls = &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}
+		p := newTLSCutter(t, f.cfg.addr(), 1<<40, &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12})
 		out := serverOutput(t, map[bool]string{true: "http", false: "native"}[f.cfg.http], f.db)
 		out.Keys["port"] = p.Addr().(*net.TCPAddr).Port
 		out.Keys["secure"] = true

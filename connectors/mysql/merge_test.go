@@ -379,10 +379,15 @@ func TestCommitLost(t *testing.T) {
 		}
 		if commits {
 			// The answer comes late: until then the transaction is open.
-			time.AfterFunc(200*time.Millisecond, func() { _, _ = m.s.exec(ctx, commitSQL) })
+			done := make(chan struct{})
+			time.AfterFunc(200*time.Millisecond, func() {
+				defer close(done)
+				_, _ = m.s.exec(ctx, commitSQL)
+			})
 			if err := m.committed(ctx, cause); err != nil {
 				t.Error(err)
 			}
+			<-done
 		} else {
 			// The session hangs, and the server does not know yet.
 			if !testing.Short() {
