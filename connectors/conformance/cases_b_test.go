@@ -84,6 +84,20 @@ func TestCaseB2(t *testing.T) {
 	blobArrives(t, map[string]string{"mysql": "blob", "postgres": "bytea", "sqlite": "BLOB", "clickhouse": "Nullable(String)", "duckdb": "BLOB", "file": "BLOB"}, "a\x00\xff")
 }
 
+// Bytes in an array stay bytes; in JSON they are base64.
+func TestCaseB2Arrays(t *testing.T) {
+	b := NewBench(t)
+	c := &Column{Name: "c", Native: "bytea[]", Want: "BLOB[]", Values: []string{`ARRAY['\x00ff'::bytea, '\x', NULL]`}, Full: true}
+	for engine, want := range map[string]string{
+		"postgres": `["\\x00ff","\\x",null]`, "mysql": `["AP8=","",null]`, "sqlite": `["AP8=","",null]`, "duckdb": `["\\x00\\xFF","",null]`, "file": `["\\x00\\xFF","",null]`,
+	} {
+		m := move(b.Site("postgres"), b.Site(engine), c)
+		if got := *m.texts["c"][0]; got != want {
+			t.Errorf("%s: %s, want %s", engine, got, want)
+		}
+	}
+}
+
 // Bytes that are no UTF-8, that look like escapes, and many of them.
 func TestCaseB3(t *testing.T) {
 	random := make([]byte, 256<<10)

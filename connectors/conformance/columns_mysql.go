@@ -43,7 +43,7 @@ func mysqlColumns() []*Column {
 		{Name: "longblob", Native: "longblob", Want: "BLOB", Values: each(myBytes, join(blobs, []string{long})...)},
 		{Name: "enum", Native: "enum('a','O''Brien','','ñ') character set utf8mb4", Want: "VARCHAR", Values: each(plain, "a", "O'Brien", "", "ñ")},
 		{Name: "set", Native: "set('a','b','c') character set utf8mb4", Want: "VARCHAR", Values: each(plain, "", "a", "a,c")},
-		{Name: "json", Native: "json", Want: "JSON", Values: each(backslashed, join(jsons, []string{`{"a": 1, "a": 2}`, `"\u0000"`})...)},
+		{Name: "json", Native: "json", Want: "JSON", Values: each(backslashed, join(shallow(jsons), []string{`{"a": 1, "a": 2}`, `"\u0000"`})...)},
 		{Name: "date", Native: "date", Want: "DATE", Values: each(plain, dates...)},
 		{Name: "datetime6", Native: "datetime(6)", Want: "TIMESTAMP", Values: each(plain, stamps...)},
 		{Name: "datetime", Native: "datetime", Want: "TIMESTAMP", Values: each(plain, "2024-02-29 12:34:56", "2024-03-10 02:30:00")},

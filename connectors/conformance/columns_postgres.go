@@ -42,7 +42,7 @@ func postgresColumns() []*Column {
 		{Name: "text_array", Native: "text[]", Want: "VARCHAR[]", Values: each(plain, `{}`, `{"",NULL,"NULL"}`, `{"a,b","say \"hi\"","O'Brien","back\\slash","{x}","ñ 🎉"}`)},
 		{Name: "num_array", Native: "numeric(10,2)[]", Want: "DECIMAL(10,2)[]", Values: each(plain, "{1.50,NULL,-99999999.99}")},
 		{Name: "bool_array", Native: "boolean[]", Want: "BOOLEAN[]", Values: each(plain, "{t,f,NULL}")},
-		{Name: "float_array", Native: "double precision[]", Want: "DOUBLE[]", Values: each(plain, "{0.1,1e300,NULL}")},
+		{Name: "float_array", Native: "double precision[]", Want: "DOUBLE[]", Values: each(plain, "{0.1,1e300,NULL}", "{NaN,Infinity,-Infinity}")},
 		{Name: "uuid_array", Native: "uuid[]", Want: "UUID[]", Values: each(plain, "{9c0c9eed-feac-4b1c-8b5e-0123456789ab,NULL}")},
 		{Name: "date_array", Native: "date[]", Want: "DATE[]", Values: each(plain, "{2024-02-29,NULL,1970-01-02}")},
 		{Name: "ts_array", Native: "timestamp without time zone[]", Want: "TIMESTAMP[]", Values: each(plain, `{"2024-02-29 12:34:56",NULL}`)},

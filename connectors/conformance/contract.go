@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -39,7 +41,7 @@ var promises = []struct {
 	check func(b *Bench, s *Site)
 }{
 	{"missing relation", missingRelation}, {"empty result", emptyResult}, {"names", names}, {"many rows", manyRows}, {"only the number of rows", onlyCount},
-	{"failed load", failedLoad}, {"replaced view", replacedView}, {"discard", discard}, {"cancelled", cancelled}, {"lock", lock},
+	{"failed load", failedLoad}, {"replaced view", replacedView}, {"discard", discard}, {"cancelled", cancelled}, {"lock", lock}, {"row of an error", errorRow},
 }
 
 func intColumn(s *Site, values ...string) *Column {
@@ -282,3 +284,39 @@ func lock(b *Bench, s *Site) {
 	b.must(err)
 	again()
 }
+
+// refusedBy is a value that an engine refuses as a target. DuckDB takes all that the
+// compute engine has.
+var refusedBy = map[string]*Column{
+	"postgres":   {Native: "VARCHAR", Want: "VARCHAR", Values: []string{"'a'", "'b'", "'c'", "chr(0)", "'e'"}},
+	"mysql":      {Native: "DOUBLE", Want: "DOUBLE", Values: []string{"1", "2", "3", "'nan'", "5"}},
+	"clickhouse": {Native: "DATE", Want: "DATE", Values: []string{"'2024-01-01'", "'2024-01-02'", "'2024-01-03'", "'9999-01-01'", "'2024-01-05'"}},
+	"sqlite":     {Native: "DOUBLE", Want: "DOUBLE", Values: []string{"1", "2", "3", "'nan'", "5"}},
+}
+
+// errorRow: a refused value is named with its row, by key where the model has one.
+func errorRow(b *Bench, s *Site) {
+	c := refusedBy[s.Engine]
+	if c == nil {
+		return // DuckDB itself writes there, and its errors know no row
+	}
+	c.Name = "c"
+	from := b.Site("duckdb")
+	st, err := from.Extract(from.Create(c), nil)
+	b.must(err)
+	defer func() { b.must(st.Close()) }()
+	sql := "SELECT id + 100 AS id, c FROM " + st.Table() + " ORDER BY id"
+	for row, o := range map[string]connectors.TargetOptions{"4": {}, "104": {UniqueKey: []string{"id"}}} {
+		err := st.Land(s, s.Name(), st.Result(), sql, o, true)
+		var v *connectors.ValueError
+		if !errors.As(err, &v) || v.Column != "c" {
+			b.Errorf("the error is %v", err)
+			continue
+		}
+		if digits := numbers.FindString(v.Row); digits != row || o.UniqueKey != nil && !strings.Contains(v.Row, "id") {
+			b.Errorf("the row is called %q, want %s", v.Row, row)
+		}
+	}
+}
+
+var numbers = regexp.MustCompile(`\d+`)

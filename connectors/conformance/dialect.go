@@ -168,6 +168,9 @@ func duckdbText(q, native string, t connectors.Type) string {
 	case connectors.Blob:
 		return "hex(" + q + ")"
 	case connectors.List, connectors.Struct, connectors.Map:
+		if t.Elem != nil && (t.Elem.Kind == connectors.Double || t.Elem.Kind == connectors.Float) { // NaN has no JSON
+			return "CAST(to_json(list_transform(" + q + ", lambda x: CAST(x AS VARCHAR))) AS VARCHAR)"
+		}
 		if native != "JSON" && native != "VARCHAR" {
 			return "CAST(to_json(" + q + ") AS VARCHAR)"
 		}

@@ -118,6 +118,10 @@ var Rules = []Rule{
 		Note: "an instant is stored as datetime(6) with its digits in UTC",
 	},
 	{
+		To: "mysql", Kinds: kinds(connectors.JSON), When: deeperThan(31), Fails: "nested deeper",
+		Note: "MariaDB's JSON is nested 31 levels deep at most (MySQL's 100); `column_types` can make the column a longtext",
+	},
+	{
 		To: "mysql", Kinds: floatKinds, When: is("-0"), Becomes: always("0"),
 		Note: "MySQL and MariaDB show -0 as 0, which equals it",
 	},
@@ -211,6 +215,14 @@ var Rules = []Rule{
 		Note: "stored as text, spelled as DuckDB spells it",
 	},
 	{
+		To: "mysql", Kinds: nestedKinds, When: hasNaN, Fails: "NaN and infinity",
+		Note: "JSON has no NaN and no infinity",
+	},
+	{
+		To: "sqlite", Kinds: nestedKinds, When: hasNaN, Fails: "NaN",
+		Note: "JSON has no NaN and no infinity",
+	},
+	{
 		To: "mysql", Kinds: nestedKinds,
 		Note: "stored as JSON; what JSON has no form of (dates, UUIDs) is a string in it",
 	},
@@ -268,6 +280,12 @@ func nanoseconds(v string) bool {
 func hasNullList(v string) bool {
 	return strings.Contains(v, "],null") || strings.Contains(v, "null,[")
 }
+
+func deeperThan(n int) func(string) bool {
+	return func(v string) bool { return strings.HasPrefix(v, strings.Repeat("[", n+1)) }
+}
+
+func hasNaN(v string) bool { return strings.Contains(v, `"nan"`) || strings.Contains(v, `"inf"`) }
 
 func withNUL(v string) bool    { return strings.Contains(v, "\x00") }
 func fractional(v string) bool { return strings.Contains(v, ".") }

@@ -44,7 +44,17 @@ func deepJSON(n int) string { return strings.Repeat("[", n) + strings.Repeat("]"
 
 var jsons = []string{
 	`{}`, `[]`, `null`, `true`, `"text"`, `1`, `{"b": 1, "a": [1, 2, {"c": null}]}`, `{"n": 12345678901234567890.123456789012345678}`,
-	`{"s": "ñ 🎉 \" \\ \/ \n \t"}`, `[1e400]`, deepJSON(30),
+	`{"s": "ñ 🎉 \" \\ \/ \n \t"}`, `[1e400]`, deepJSON(30), deepJSON(500),
+}
+
+// shallow are the documents that MariaDB's JSON holds.
+func shallow(docs []string) (out []string) {
+	for _, d := range docs {
+		if !deeperThan(31)(d) {
+			out = append(out, d)
+		}
+	}
+	return out
 }
 
 // each applies a literal function.

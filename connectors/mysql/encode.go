@@ -87,6 +87,9 @@ func newField(t *target) (*field, error) {
 	default:
 		return nil, &connectors.TypeError{Column: t.col.Name, Native: t.col.Type.String(), Reason: "dvt cannot write it"}
 	}
+	if t.depth > 0 {
+		f.nested()
+	}
 	if t.chosen {
 		f.narrow()
 	}

@@ -11,6 +11,41 @@ import (
 	"github.com/dvt-dev/dvt/connectors"
 )
 
+// nested refuses documents that are nested deeper than the engine's JSON: its own error
+// names neither column nor row.
+func (f *field) nested() {
+	bind, limit := f.bind, f.t.depth
+	f.bind = func(arr arrow.Array) func([]byte, int) ([]byte, string) {
+		put := bind(arr)
+		return func(b []byte, i int) ([]byte, string) {
+			b, why := put(b, i)
+			if why == "" && jsonDepth(b) > limit {
+				why = fmt.Sprintf("is nested deeper than the %d levels that the engine's JSON has: set column_types to longtext", limit)
+			}
+			return b, why
+		}
+	}
+}
+
+func jsonDepth(text []byte) int {
+	depth, deepest, quoted := 0, 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '[' || c == '{':
+			depth++
+			deepest = max(deepest, depth)
+		case c == ']' || c == '}':
+			depth--
+		}
+	}
+	return deepest
+}
+
 // jsonable checks that every part of a nested type has a JSON form that can be read
 // back: numbers as numbers with all their digits, bytes as base64, all else as text.
 func jsonable(t connectors.Type) error {

@@ -20,6 +20,7 @@ type target struct {
 	// labels are the values of an enum or the elements of a set.
 	labels map[string]bool
 	chosen bool // by column_types
+	depth  int  // json: how deep arrays and objects may be nested
 }
 
 // TargetType is the type in which the engine holds c outside of keys.
@@ -61,6 +62,10 @@ func (d dialect) target(c connectors.Column, override string, key int) (*target,
 		t.chars = t.nat.arg(0, 1)
 	case "enum", "set":
 		t.labels = parseLabels(t.nat.args)
+	case "json":
+		if t.depth = 100; d.c.server().engine == engineMariaDB {
+			t.depth = 31
+		}
 	}
 	return t, nil
 }
