@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/ClickHouse/ch-go/compress"
+
+	"github.com/dvt-dev/dvt/internal/netidle"
 )
 
 // revision is the protocol that dvt speaks: what servers answer to since 2018. Newer
@@ -61,6 +63,7 @@ func dialNative(ctx context.Context, cfg *config) (*native, error) {
 	if err != nil {
 		return nil, dialError(err)
 	}
+	nc = netidle.Wrap(nc, cfg.queryTimeout)
 	if cfg.tls != nil {
 		tc := tls.Client(nc, cfg.tls)
 		if err := tc.HandshakeContext(ctx); err != nil {

@@ -10,6 +10,7 @@ import (
 	my "github.com/go-sql-driver/mysql"
 
 	"github.com/dvt-dev/dvt/connectors"
+	"github.com/dvt-dev/dvt/internal/netidle"
 )
 
 // Error numbers of the server that callers decide by.
@@ -74,7 +75,12 @@ func (c *Conn) statementError(sql string, err error) error {
 	var server *my.MySQLError
 	if !errors.As(err, &server) {
 		if errors.Is(err, my.ErrInvalidConn) {
-			err = &clear{"the server closed the connection", err}
+			// The driver drops the cause.
+			text := "the server closed the connection"
+			if c.queryTimeout > 0 {
+				text += fmt.Sprintf(", or did not answer for %s (query_timeout is %s)", c.queryTimeout+netidle.Grace, c.queryTimeout)
+			}
+			err = &clear{text, err}
 		}
 		return fmt.Errorf("%s: %w", c.where, err)
 	}

@@ -5,6 +5,7 @@
 package mysql
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -20,6 +21,7 @@ import (
 	driver "github.com/go-sql-driver/mysql"
 
 	"github.com/dvt-dev/dvt/connectors"
+	"github.com/dvt-dev/dvt/internal/netidle"
 )
 
 func init() {
@@ -99,6 +101,14 @@ func parse(out connectors.Output, env connectors.Env) (*settings, error) {
 	cfg.Timeout = env.ConnectTimeout
 	if cfg.Timeout == 0 {
 		cfg.Timeout = 10 * time.Second
+	}
+	dialer := net.Dialer{Timeout: cfg.Timeout, KeepAlive: 30 * time.Second}
+	cfg.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := dialer.DialContext(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		return netidle.Wrap(c, env.QueryTimeout), nil
 	}
 	cfg.MaxAllowedPacket = 0   // ask the server: the driver's own 64 MB would refuse what it allows
 	cfg.ClientFoundRows = true // an UPDATE counts the rows that it found, also where nothing changed

@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/dvt-dev/dvt/connectors"
+	"github.com/dvt-dev/dvt/internal/netidle"
 )
 
 // readBuffer is what one read of the socket may take. One row of a COPY is one small
@@ -88,6 +89,7 @@ func poolConfig(s *settings, application string) (*pgxpool.Config, error) {
 		if err != nil {
 			return nil, err
 		}
+		c = netidle.Wrap(c, s.queryTimeout)
 		return &bufferedConn{Conn: c, r: bufio.NewReaderSize(c, readBuffer)}, nil
 	}
 	// A cancelled context cancels the statement on the server and waits for its end,

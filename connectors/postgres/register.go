@@ -42,7 +42,7 @@ func defaultSchema(out connectors.Output) string {
 type settings struct {
 	host, port, user, password, dbname string
 	ssl                                [][2]string // keyword, value as libpq spells them
-	connectTimeout                     time.Duration
+	connectTimeout, queryTimeout       time.Duration
 	keepalive                          time.Duration
 	session                            [][2]string // what every session and transaction sets
 	stripNUL                           bool
@@ -64,6 +64,7 @@ func parseSettings(out connectors.Output, env connectors.Env) (*settings, error)
 		password:       keyString(out.Keys, "password", "pass"),
 		dbname:         keyString(out.Keys, "dbname", "database"),
 		connectTimeout: env.ConnectTimeout,
+		queryTimeout:   env.QueryTimeout,
 		keepalive:      30 * time.Second,
 	}
 	if s.port == "" {
