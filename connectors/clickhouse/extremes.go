@@ -17,6 +17,11 @@ var (
 // that is not Nullable would give its type's zero, and 1970-01-01 for a date.
 func (d *dialect) Extreme(t *connectors.Table, col int, max bool) (string, bool) {
 	c := &t.Columns[col]
+	if strings.HasPrefix(c.Native, "LowCardinality(") {
+		// 18.16: over more than one block, min and max of a LowCardinality column compare
+		// positions in dictionaries, and give "q" where '' is the least.
+		return "", false
+	}
 	switch cl, _ := classOf(c); cl {
 	case classInt, classDecimal, classDate, classTime, classText:
 	default:
