@@ -329,7 +329,7 @@ func (g *fedGen) model() (sql string, ordered bool) {
 		}
 	}
 	switch {
-	case g.chance(12):
+	case g.chance(20):
 		sql = g.plain()
 	default:
 		sql, _ = g.query(1 + g.n(2))
@@ -350,8 +350,8 @@ func (g *fedGen) plain() string {
 	from, rel := g.table()
 	rels := []fedRel{rel}
 	where := ""
-	if g.chance(80) {
-		where = " WHERE " + g.said(g.atom(rels))
+	for i := range g.n(4) {
+		where += []string{" WHERE ", " AND ", " AND "}[i] + g.said(g.pred(rels))
 	}
 	if g.chance(40) {
 		var items []string

@@ -90,10 +90,17 @@ func (g *fedGen) column(rels []fedRel, kind fedKind) (string, fedCol, bool) {
 // lit is a constant for c: mostly one that it holds.
 func (g *fedGen) lit(c fedCol) string {
 	switch {
-	case g.chance(3):
+	case g.chance(2):
 		return "NULL"
-	case len(c.lits) > 0 && g.chance(88):
+	case len(c.lits) > 0 && g.chance(82):
 		return c.lits[g.n(len(c.lits))]
+	case g.chance(50): // a value of another column, perhaps of another engine
+		x := g.tables[g.n(len(g.tables))]
+		for i := range x.cols {
+			if d := &x.cols[i]; kindOfLogical(d.logical) == c.kind && len(d.lits) > 0 {
+				return d.lits[g.n(len(d.lits))]
+			}
+		}
 	}
 	switch c.kind {
 	case "int":
@@ -282,13 +289,28 @@ func (g *fedGen) where(rels []fedRel, depth int) string {
 	return " WHERE " + strings.Join(ps, " AND ")
 }
 
+// fedMeet reports whether two columns may have a value in common.
+func fedMeet(a, b []string) bool {
+	if len(a) == 0 || len(b) == 0 {
+		return true
+	}
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	in := map[string]bool{}
+	for _, v := range a {
+		in[v] = true
+	}
+	return slices.ContainsFunc(b, func(v string) bool { return in[v] })
+}
+
 // same is an equality between columns of two sides that some rows meet.
 func (g *fedGen) same(a, b fedRel) string {
 	kinds := []fedKind{"int", "int", "int", "text", "text", "date", "timestamp", "tz", "dec", "uuid", "float", "time"}
 	for _, i := range g.r.Perm(len(kinds)) {
 		p, pc, ok1 := g.column([]fedRel{a}, kinds[i])
 		q, qc, ok2 := g.column([]fedRel{b}, kinds[i])
-		if ok1 && ok2 && pc.small == qc.small {
+		if ok1 && ok2 && pc.small == qc.small && (fedMeet(pc.lits, qc.lits) || g.chance(15)) {
 			return p + " = " + q
 		}
 	}

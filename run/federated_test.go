@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand"
 	"os"
+	"path/filepath"
 	"slices"
 	"sort"
 	"strconv"
@@ -44,12 +45,16 @@ func fedEnv(t *testing.T, name string, def int64) int64 {
 // DVT_FUZZ_QUERY is one query of a seed.
 func TestAcceptanceFederated(t *testing.T) {
 	seed := fedEnv(t, "DVT_FUZZ_SEED", 1+time.Now().UnixNano()%1_000_000)
-	queries, minutes := int64(1000), fedEnv(t, "DVT_FUZZ_MINUTES", 0)
-	if os.Getenv("DVT_ACCEPTANCE") == "full" {
-		queries = 200_000
-	}
-	if minutes > 0 {
+	queries, minutes := int64(300), fedEnv(t, "DVT_FUZZ_MINUTES", 0)
+	switch {
+	case minutes > 0:
 		queries = 1 << 40
+	case os.Getenv("DVT_ACCEPTANCE") == "full":
+		queries = 200_000
+	case os.Getenv("DVT_ACCEPTANCE") == "sample":
+		queries = 1000
+	case testing.Short():
+		queries = 60
 	}
 	queries = fedEnv(t, "DVT_FUZZ_QUERIES", queries)
 	only := fedEnv(t, "DVT_FUZZ_QUERY", -1)
@@ -124,6 +129,7 @@ type fedRig struct {
 	t      *testing.T
 	world  *fedWorld
 	runner *Runner
+	oracle *sql.DB
 	conn   *sql.Conn
 	stats  *fedStats
 	tamper func(*planner.Plan) // spoils a plan
@@ -131,12 +137,34 @@ type fedRig struct {
 
 func newFedRig(t *testing.T, w *fedWorld, stats *fedStats) *fedRig {
 	t.Helper()
-	conn, err := w.oracle.Conn(context.Background())
-	if err != nil {
+	f := &fedRig{t: t, world: w, runner: w.runner(t), stats: stats}
+	if err := f.openOracle(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = conn.Close() })
-	return &fedRig{t: t, world: w, runner: w.runner(t), conn: conn, stats: stats}
+	t.Cleanup(func() { _ = f.oracle.Close() })
+	return f
+}
+
+// openOracle gives the worker a DuckDB of its own, a new one after an internal error,
+// with which an instance ends.
+func (f *fedRig) openOracle() (err error) {
+	if f.oracle != nil {
+		_ = f.oracle.Close()
+	}
+	if f.oracle, err = sql.Open("duckdb", ""); err != nil {
+		return err
+	}
+	ctx := context.Background()
+	if f.conn, err = f.oracle.Conn(ctx); err != nil {
+		return err
+	}
+	for _, q := range []string{"ATTACH " + fedQuote(filepath.Join(f.world.files, "oracle.db")) + " AS oracle (READ_ONLY)", "USE oracle",
+		"SET disabled_optimizers = 'join_filter_pushdown'", "SET TimeZone = 'UTC'", "SET threads = 1"} {
+		if _, err := f.conn.ExecContext(ctx, q); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // step makes query i of a seed and compares.
@@ -145,7 +173,13 @@ func (f *fedRig) step(seed, i int64) {
 	sql, ordered := g.model()
 	want, cols, err := f.want(sql)
 	if err != nil { // a shape or a cast that DuckDB refuses
-		f.stats.refuse(err, sql)
+		f.stats.refuse(err)
+		if strings.Contains(err.Error(), "INTERNAL Error") {
+			f.t.Logf("query %d of seed %d: %.300v\n%s", i, seed, err, sql)
+			if err := f.openOracle(); err != nil {
+				f.t.Error(err)
+			}
+		}
 		return
 	}
 	off := []map[string]bool{nil}

@@ -2,6 +2,7 @@ package run
 
 import (
 	"encoding/hex"
+	"fmt"
 	"math/rand"
 	"strconv"
 	"strings"
@@ -192,6 +193,20 @@ type fedColumn struct {
 func (c *fedColumn) value(r *rand.Rand, engine string, row int) *string {
 	if c.pool == "id" {
 		v := strconv.Itoa(row)
+		return &v
+	}
+	var v string
+	switch c.pool {
+	case "row text":
+		v = fmt.Sprintf("Row %05d", r.Intn(7000))
+	case "row decimal":
+		v = fmt.Sprintf("%d.%02d", r.Intn(3000), 25*r.Intn(4))
+	case "row date":
+		v = time.Date(2000, 1, 1+r.Intn(8000), 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
+	case "row int":
+		v = strconv.Itoa(r.Intn(7000) - 100)
+	}
+	if v != "" {
 		return &v
 	}
 	if r.Intn(9) == 0 && (engine != "ch" || strings.Contains(c.native, "Nullable(") && c.pool != "list") {
