@@ -155,7 +155,7 @@ func (d *DB) queryHTTP(query string) (names []string, rows [][]*string, err erro
 		return nil, nil, err
 	}
 	lines := bufio.NewScanner(strings.NewReader(out))
-	lines.Buffer(nil, 64<<20)
+	lines.Buffer(nil, 1<<30)
 	unescape := strings.NewReplacer(`\\`, `\`, `\t`, "\t", `\n`, "\n", `\'`, `'`, `\0`, "\x00", `\r`, "\r", `\b`, "\b", `\f`, "\f")
 	for lines.Scan() {
 		var row []*string
