@@ -42,7 +42,7 @@ func duckdbColumns() []*Column {
 		{Name: "bit", Native: "BIT", Want: "BIT", Values: each(plain, "0", "1", "10101", "1111111111111111111111111111111111111111111111111111111111111111111111")},
 		{Name: "ints", Native: "INTEGER[]", Want: "INTEGER[]", Values: []string{"[]", "[1, 2, NULL]"}},
 		{Name: "ints2", Native: "INTEGER[][]", Want: "INTEGER[][]", Values: []string{"[]", "[[1, 2], [], NULL, [NULL]]"}},
-		{Name: "texts", Native: "VARCHAR[]", Want: "VARCHAR[]", Values: []string{"[]", `['', NULL, 'NULL', 'a,b', 'O''Brien', 'back\slash', 'say "hi"', '{x}', 'ñ 🎉']`}},
+		{Name: "texts", Native: "VARCHAR[]", Want: "VARCHAR[]", Values: []string{"[]", `['', NULL, 'NULL', 'a,b', 'O''Brien', 'back\slash', 'say "hi"', '{x}', 'ñ 🎉']`, `['a' || chr(0)]`}},
 		{Name: "decs", Native: "DECIMAL(20,4)[]", Want: "DECIMAL(20,4)[]", Values: []string{"[1.5000, -9999999999999999.9999]"}},
 		{Name: "structs", Native: `STRUCT(a INTEGER, "b c" VARCHAR)`, Want: `STRUCT(a INTEGER, "b c" VARCHAR)`, Values: []string{`{'a': 1, 'b c': 'x"y'}`, `{'a': NULL, 'b c': ''}`}},
 		{Name: "list_struct", Native: "STRUCT(d DATE, n DOUBLE)[]", Want: "STRUCT(d DATE, n DOUBLE)[]", Values: []string{`[{'d': '2024-02-29', 'n': 0.1}, NULL]`, "[]"}},

@@ -7,12 +7,15 @@ var (
 	myBytes = hexed("X'%s'")
 )
 
+// longMySQL is a value of n bytes as an expression: its text does not fit into the
+// driver's packets.
+func longMySQL(format string, n int) string {
+	const times = 1024
+	return fmt.Sprintf("REPEAT(%s, %d)", hexed(format)(longText(n/times)), times)
+}
+
 func mysqlColumns() []*Column {
-	// The longest value as an expression: its text does not fit into the driver's packets.
-	long := func(format string) string {
-		const times = 1024
-		return fmt.Sprintf("REPEAT(%s, %d)", hexed(format)(longText(longSize()/times)), times)
-	}
+	long := func(format string) string { return longMySQL(format, longSize()) }
 	withNUL := join(texts, []string{"a\x00b", "\x00"})
 	return []*Column{
 		{Name: "tinyint", Native: "tinyint(4)", Want: "TINYINT", Values: int8s},

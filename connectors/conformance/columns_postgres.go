@@ -67,6 +67,8 @@ func postgresColumns() []*Column {
 		{Name: "num_open_nan", Native: "numeric", Want: "DECIMAL(38,0)", Values: each(plain, "NaN"), Refused: "NaN"},
 		{Name: "num_open_inf", Native: "numeric", Want: "DECIMAL(38,0)", Values: each(plain, "-Infinity"), Refused: "Infinity"},
 		{Name: "num_open_39", Native: "numeric", Want: "DECIMAL(38,0)", Values: each(plain, nines38+"9"), Refused: "38"},
+		{Name: "array_2d", Native: "integer[]", Want: "INTEGER[]", Values: each(plain, "{{1,2},{3,4}}"), Refused: "dimension"},
+		{Name: "array_from0", Native: "integer[]", Want: "INTEGER[]", Values: each(plain, "[0:1]={1,2}"), Refused: "index 0"},
 		{Name: "num_50_2", Native: "numeric(50,2)", Want: "DECIMAL(38,2)", Values: each(plain, "1"), Refused: "numeric(50,2)"},
 		{Name: "ts_late", Native: "timestamp without time zone", Want: "TIMESTAMP", Values: each(plain, "294276-12-31 23:59:59"), Refused: "294246"},
 		{Name: "tstz_late", Native: "timestamp with time zone", Want: "TIMESTAMPTZ", Values: each(plain, "294276-12-31 23:59:59+00"), Refused: "294246"},

@@ -82,7 +82,7 @@ var Rules = []Rule{
 		Note: "inet is text as PostgreSQL's own cast to text spells it, always with its netmask",
 	},
 	{
-		To: "postgres", Kinds: kinds(connectors.Varchar, connectors.JSON), When: withNUL, Fails: "NUL",
+		To: "postgres", Kinds: kinds(connectors.Varchar, connectors.JSON, connectors.List), When: withNUL, Fails: "NUL",
 		Note: "PostgreSQL's text holds no NUL; `nul_bytes: strip` on the connection takes it out",
 	},
 	{
@@ -287,7 +287,11 @@ func deeperThan(n int) func(string) bool {
 
 func hasNaN(v string) bool { return strings.Contains(v, `"nan"`) || strings.Contains(v, `"inf"`) }
 
-func withNUL(v string) bool    { return strings.Contains(v, "\x00") }
+// withNUL holds for text with a NUL, and for lists that end in such a text.
+func withNUL(v string) bool {
+	return strings.Contains(v, "\x00") || strings.HasPrefix(v, "[") && strings.HasSuffix(v, `\u0000"]`)
+}
+
 func fractional(v string) bool { return strings.Contains(v, ".") }
 
 func longerThan(digits int) func(string) bool {
