@@ -12,7 +12,6 @@ type dialect struct {
 	session []string // statements for each session
 	quote   func(name string) string
 	tail    string // after CREATE TABLE (…)
-	insert  string // before the rows
 	// text is the engine's own text of a column of the native type, read as t.
 	text func(column, native string, t connectors.Type) string
 	// drop is how a schema is dropped.

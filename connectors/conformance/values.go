@@ -74,18 +74,10 @@ func backslashed(s string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`, "\n", `\n`, "\t", `\t`, "\r", `\r`, "\x00", `\0`).Replace(s) + "'"
 }
 
-// cast quotes and casts.
-func cast(typ string) func(string) string {
-	return func(s string) string { return "CAST(" + plain(s) + " AS " + typ + ")" }
-}
-
 // hexed gives bytes in an expression with %s for their hex digits.
 func hexed(format string) func(string) string {
 	return func(s string) string { return fmt.Sprintf(format, hex.EncodeToString([]byte(s))) }
 }
-
-// as writes values as they stand.
-func as(s string) string { return s }
 
 var (
 	int8s   = []string{"-128", "127", "0", "-1"}
