@@ -38,10 +38,14 @@ func decimalArrives(t *testing.T, p, s int, value string, sources ...string) {
 }
 
 // A decimal's fraction survives, whatever its scale.
-func TestCaseA1(t *testing.T) { decimalArrives(t, 24, 6, "1.234567", Engines...) }
+func TestCaseA1(t *testing.T) {
+	t.Parallel()
+	decimalArrives(t, 24, 6, "1.234567", Engines...)
+}
 
 // A number without a declared scale keeps its fraction.
 func TestCaseA2(t *testing.T) {
+	t.Parallel()
 	b := NewBench(t)
 	for _, c := range []struct{ engine, native string }{{"postgres", "numeric"}, {"sqlite", "NUMERIC"}, {"sqlite", "NUMBER"}, {"mysql", "decimal(65,30)"}} {
 		everywhere(t, b, func(to *Site) {
@@ -52,11 +56,13 @@ func TestCaseA2(t *testing.T) {
 
 // Declared precision and scale are kept at 38 digits.
 func TestCaseA3(t *testing.T) {
+	t.Parallel()
 	decimalArrives(t, 38, 10, "1234567890123456789012345678.0123456789", "mysql", "file")
 }
 
 // And so they are at 28 and 10 digits.
 func TestCaseA4(t *testing.T) {
+	t.Parallel()
 	decimalArrives(t, 28, 8, "12345678901234567890.12345678", "postgres", "clickhouse")
 	decimalArrives(t, 10, 2, "99999999.99", "sqlite", "duckdb")
 }
@@ -64,6 +70,7 @@ func TestCaseA4(t *testing.T) {
 // Text made of a decimal has room for its sign and its point, or is refused: it is never
 // cut.
 func TestCaseA6(t *testing.T) {
+	t.Parallel()
 	b := NewBench(t)
 	for _, c := range []struct{ engine, fits, short string }{
 		{"postgres", "varchar(8)", "varchar(5)"}, {"mysql", "varchar(8)", "varchar(5)"}, {"clickhouse", "Nullable(String)", ""}, {"duckdb", "VARCHAR", ""}, {"sqlite", "TEXT", ""},
@@ -85,6 +92,7 @@ func TestCaseA6(t *testing.T) {
 // One bad text in row 1,000 of a column that is declared a time stamp is an error that
 // names it; the declared type is kept and nothing is loaded.
 func TestCaseA8(t *testing.T) {
+	t.Parallel()
 	b := NewBench(t)
 	values := each(plain, strings.Split(strings.Repeat("2024-02-29 12:00:00,", 999)+"not a time", ",")...)
 	from, to := b.Site("sqlite"), b.Site("postgres")
@@ -99,6 +107,7 @@ func TestCaseA8(t *testing.T) {
 
 // tinyint(1) is a boolean only where the connection says so.
 func TestCaseA10(t *testing.T) {
+	t.Parallel()
 	b := NewBench(t)
 	from := b.OpenSite("mysql", map[string]any{"tinyint1_is_bool": true})
 	everywhere(t, b, func(to *Site) {
@@ -112,6 +121,7 @@ func TestCaseA10(t *testing.T) {
 
 // bit(1) is a boolean, bit(n) an unsigned integer.
 func TestCaseA11(t *testing.T) {
+	t.Parallel()
 	b := NewBench(t)
 	everywhere(t, b, func(to *Site) {
 		m := move(b.Site("mysql"), to, col("one", "bit(1)", "BOOLEAN", "b'1'", "b'0'"), col("eight", "bit(8)", "UBIGINT", "b'11110000'"),
@@ -127,6 +137,7 @@ var textTypes = map[string]string{"postgres": "varchar(10)", "mysql": "varchar(1
 
 // A boolean in a text column is true or false, on every target alike.
 func TestCaseA12(t *testing.T) {
+	t.Parallel()
 	b := NewBench(t)
 	for engine, typ := range textTypes {
 		m, err := attempt(b.Site("postgres"), b.Site(engine), connectors.TargetOptions{ColumnTypes: map[string]string{"c": typ}}, col("c", "boolean", "BOOLEAN", "true", "false"))
@@ -140,6 +151,7 @@ func TestCaseA12(t *testing.T) {
 
 // A bit in an integer, text or boolean column.
 func TestCaseA13(t *testing.T) {
+	t.Parallel()
 	b := NewBench(t)
 	integer := map[string]string{"postgres": "integer", "mysql": "int", "clickhouse": "Nullable(Int32)", "sqlite": "INTEGER", "duckdb": "INTEGER"}
 	for engine, typ := range textTypes {
@@ -158,6 +170,7 @@ func TestCaseA13(t *testing.T) {
 
 // A UUID's bytes keep their order.
 func TestCaseA14(t *testing.T) {
+	t.Parallel()
 	b := NewBench(t)
 	const id = "9c0c9eed-feac-4b1c-8b5e-0123456789ab"
 	for engine, native := range map[string]string{"postgres": "uuid", "mysql": "uuid", "clickhouse": "Nullable(UUID)", "sqlite": "UUID_TEXT", "duckdb": "UUID", "file": "UUID"} {
@@ -169,6 +182,7 @@ func TestCaseA14(t *testing.T) {
 
 // An array of ten UUIDs has no length to be cut to.
 func TestCaseA15(t *testing.T) {
+	t.Parallel()
 	b := NewBench(t)
 	ids := strings.TrimSuffix(strings.Repeat("9c0c9eed-feac-4b1c-8b5e-0123456789ab,", 10), ",")
 	want := `["` + strings.ReplaceAll(ids, ",", `","`) + `"]`
@@ -181,6 +195,7 @@ func TestCaseA15(t *testing.T) {
 
 // Arrays are arrays or JSON, with their NULLs.
 func TestCaseA16(t *testing.T) {
+	t.Parallel()
 	b := NewBench(t)
 	everywhere(t, b, func(to *Site) {
 		move(b.Site("clickhouse"), to, col("c", "Array(String)", "VARCHAR[]", `['a', 'b,c', '']`)).want("c", "VARCHAR[]", `["a","b,c",""]`)
@@ -193,6 +208,7 @@ func TestCaseA16(t *testing.T) {
 
 // Times keep their microseconds, and their offset where they have one.
 func TestCaseA17(t *testing.T) {
+	t.Parallel()
 	b := NewBench(t)
 	everywhere(t, b, func(to *Site) {
 		m := move(b.Site("postgres"), to, col("t", "time", "TIME", plain("12:34:56.123456")), col("tz", "timetz", "TIMETZ", plain("08:30:45+02:00"), plain("08:30:45.000001-03:30")))
@@ -220,15 +236,23 @@ func zeroDates(t *testing.T, native, typ, zero, good string) {
 
 // Zero dates are NULL, or an error that names the row.
 func TestCaseA19(t *testing.T) {
+	t.Parallel()
 	zeroDates(t, "datetime", "TIMESTAMP", "0000-00-00 00:00:00", "2024-02-29 12:00:00")
 }
 
-func TestCaseA20(t *testing.T) { zeroDates(t, "date", "DATE", "0000-00-00", "2024-02-29") }
+func TestCaseA20(t *testing.T) {
+	t.Parallel()
+	zeroDates(t, "date", "DATE", "0000-00-00", "2024-02-29")
+}
 
-func TestCaseA21(t *testing.T) { zeroDates(t, "date", "DATE", "2200-00-08", "2024-02-29") }
+func TestCaseA21(t *testing.T) {
+	t.Parallel()
+	zeroDates(t, "date", "DATE", "2200-00-08", "2024-02-29")
+}
 
 // tinyint(1) holds numbers. As a boolean, 2 is an error.
 func TestCaseA23(t *testing.T) {
+	t.Parallel()
 	b := NewBench(t)
 	c := func() *Column { return col("c", "tinyint(1)", "TINYINT", "0", "1", "2", "-1") }
 	everywhere(t, b, func(to *Site) { move(b.Site("mysql"), to, c()).want("c", "TINYINT", "0", "1", "2", "-1", "NULL") })
@@ -238,6 +262,7 @@ func TestCaseA23(t *testing.T) {
 
 // numeric without precision is exact.
 func TestCaseA24(t *testing.T) {
+	t.Parallel()
 	b := NewBench(t)
 	const v = "12345678901234567890.123456789"
 	everywhere(t, b, func(to *Site) {
@@ -247,6 +272,7 @@ func TestCaseA24(t *testing.T) {
 
 // A decimal that is not a number is an error, not 0.
 func TestCaseA25(t *testing.T) {
+	t.Parallel()
 	b := NewBench(t)
 	for _, native := range []string{"numeric", "numeric(10,2)"} {
 		_, err := attempt(b.Site("postgres"), b.Site("duckdb"), connectors.TargetOptions{}, col("c", native, "DECIMAL(10,2)", "'NaN'"))
@@ -256,6 +282,7 @@ func TestCaseA25(t *testing.T) {
 
 // A time stamp that the compute engine or the target cannot hold is an error.
 func TestCaseA27(t *testing.T) {
+	t.Parallel()
 	b := NewBench(t)
 	for _, native := range []string{"timestamp", "timestamptz"} {
 		_, err := attempt(b.Site("postgres"), b.Site("duckdb"), connectors.TargetOptions{}, col("c", native, "TIMESTAMP", "'294276-01-01 00:00:00+00'"))
@@ -272,6 +299,7 @@ func TestCaseA27(t *testing.T) {
 // SQLite holds any value in any column: what does not match is an error with the rowid,
 // or what the connection says.
 func TestCaseA28(t *testing.T) {
+	t.Parallel()
 	b := NewBench(t)
 	for _, v := range []string{"'abc'", "''", "1.5"} {
 		_, err := attempt(b.Site("sqlite"), b.Site("postgres"), connectors.TargetOptions{}, col("c", "INTEGER", "BIGINT", "1", v))
@@ -288,6 +316,7 @@ func TestCaseA28(t *testing.T) {
 
 // Decimals reach ClickHouse as what they are.
 func TestCaseA29(t *testing.T) {
+	t.Parallel()
 	b := NewBench(t)
 	for _, from := range Engines {
 		move(b.Site(from), b.Site("clickhouse"), decimalColumn(from, 10, 2, "0.1")).want("c", "DECIMAL(10,2)", "0.1", "NULL")
@@ -296,6 +325,7 @@ func TestCaseA29(t *testing.T) {
 
 // Microseconds stay, or are an error where the target's type has none.
 func TestCaseA30(t *testing.T) {
+	t.Parallel()
 	b := NewBench(t)
 	const v = "2024-02-29 12:34:56.123456"
 	everywhere(t, b, func(to *Site) {
@@ -317,6 +347,7 @@ func TestCaseA30(t *testing.T) {
 
 // Instants past what ClickHouse's type holds do not wrap.
 func TestCaseA32(t *testing.T) {
+	t.Parallel()
 	b := NewBench(t)
 	for _, v := range []string{"2300-01-01 00:00:00", "9999-12-31 00:00:00", "0001-01-01 00:00:00"} {
 		for native, typ := range map[string]string{"timestamp": "TIMESTAMP", "timestamptz": "TIMESTAMPTZ", "date": "DATE"} {
@@ -328,6 +359,7 @@ func TestCaseA32(t *testing.T) {
 
 // An integer in a column of time stamps has a defined unit or is refused.
 func TestCaseA33(t *testing.T) {
+	t.Parallel()
 	b := NewBench(t)
 	for engine, typ := range map[string]string{"clickhouse": "DateTime('UTC')", "postgres": "timestamp", "mysql": "datetime(6)", "duckdb": "TIMESTAMP"} {
 		_, err := attempt(b.Site("duckdb"), b.Site(engine), connectors.TargetOptions{ColumnTypes: map[string]string{"c": typ}}, col("c", "BIGINT", "BIGINT", "1700000000"))
@@ -339,6 +371,7 @@ func TestCaseA33(t *testing.T) {
 
 // Unsigned integers beyond 63 bits are exact.
 func TestCaseA34(t *testing.T) {
+	t.Parallel()
 	b := NewBench(t)
 	for engine, native := range map[string]string{"mysql": "bigint unsigned", "clickhouse": "Nullable(UInt64)", "duckdb": "UBIGINT"} {
 		everywhere(t, b, func(to *Site) {
@@ -349,6 +382,7 @@ func TestCaseA34(t *testing.T) {
 
 // The two instants that a clock shows as 2024-11-03 01:30 stay two, in a predicate too.
 func TestCaseA36(t *testing.T) {
+	t.Parallel()
 	b := NewBench(t)
 	for engine, native := range map[string]string{"postgres": "timestamptz", "mysql": "timestamp", "clickhouse": "Nullable(DateTime('America/New_York'))", "sqlite": "TIMESTAMPTZ", "duckdb": "TIMESTAMPTZ"} {
 		from := b.Site(engine)
@@ -382,6 +416,7 @@ func TestCaseA36(t *testing.T) {
 
 // A naive time stamp stays naive.
 func TestCaseA37(t *testing.T) {
+	t.Parallel()
 	b := NewBench(t)
 	const v = "2024-03-10 02:30:00"
 	for engine, native := range map[string]string{"postgres": "timestamp", "mysql": "datetime(6)", "sqlite": "DATETIME", "duckdb": "TIMESTAMP", "file": "TIMESTAMP"} {

@@ -59,6 +59,7 @@ func blobArrives(t *testing.T, native map[string]string, values ...string) {
 // A NUL in text stays where the target has it. PostgreSQL has not: an error that names
 // row and column, before the target is touched, or what the connection says.
 func TestCaseB1(t *testing.T) {
+	t.Parallel()
 	b := NewBench(t)
 	for _, engine := range []string{"mysql", "clickhouse", "sqlite", "duckdb", "file"} {
 		c := textColumn(engine, "fine", "a\x00b")
@@ -81,11 +82,13 @@ func TestCaseB1(t *testing.T) {
 
 // Binary data is no text.
 func TestCaseB2(t *testing.T) {
+	t.Parallel()
 	blobArrives(t, map[string]string{"mysql": "blob", "postgres": "bytea", "sqlite": "BLOB", "clickhouse": "Nullable(String)", "duckdb": "BLOB", "file": "BLOB"}, "a\x00\xff")
 }
 
 // Bytes in an array stay bytes; in JSON they are base64.
 func TestCaseB2Arrays(t *testing.T) {
+	t.Parallel()
 	b := NewBench(t)
 	c := &Column{Name: "c", Native: "bytea[]", Want: "BLOB[]", Values: []string{`ARRAY['\x00ff'::bytea, '\x', NULL]`}, Full: true}
 	for engine, want := range map[string]string{
@@ -100,6 +103,7 @@ func TestCaseB2Arrays(t *testing.T) {
 
 // Bytes that are no UTF-8, that look like escapes, and many of them.
 func TestCaseB3(t *testing.T) {
+	t.Parallel()
 	random := make([]byte, 256<<10)
 	r := rand.NewChaCha8([32]byte{'b', '3'})
 	_, _ = r.Read(random)
@@ -107,16 +111,19 @@ func TestCaseB3(t *testing.T) {
 }
 
 func TestCaseB5(t *testing.T) {
+	t.Parallel()
 	blobArrives(t, map[string]string{"mysql": "varbinary(300)"}, allBytes(), "\\N", "")
 }
 
 // NULL and text that looks like it, in one row with tabs and quotes.
 func TestCaseB7(t *testing.T) {
+	t.Parallel()
 	textArrives(t, `\N`, "NULL", "a\tb\t", `"`, `'`, `\`, "\n", "")
 }
 
 // ” is not NULL, also in a column that has no NULLs.
 func TestCaseB8(t *testing.T) {
+	t.Parallel()
 	b := NewBench(t)
 	for engine, native := range map[string]string{"postgres": "text NOT NULL", "mysql": "varchar(10) NOT NULL", "clickhouse": "String", "sqlite": "TEXT NOT NULL", "duckdb": "VARCHAR NOT NULL"} {
 		everywhere(t, b, func(to *Site) {
@@ -127,11 +134,13 @@ func TestCaseB8(t *testing.T) {
 
 // Letters of all planes, composed and not.
 func TestCaseB9(t *testing.T) {
+	t.Parallel()
 	textArrives(t, "ñ", "العربية", "中文", "🎉", "e\u0301", "\u00e9")
 }
 
 // é once, in the encodings that sources have.
 func TestCaseB10(t *testing.T) {
+	t.Parallel()
 	b := NewBench(t)
 	var cols []*Column
 	for _, set := range []string{"latin1", "utf8", "utf8mb4", "ucs2", "utf16", "utf32", "cp1250", "macroman"} {
@@ -147,6 +156,7 @@ func TestCaseB10(t *testing.T) {
 
 // Bytes that are no text are an error with its place.
 func TestCaseB12(t *testing.T) {
+	t.Parallel()
 	b := NewBench(t)
 	for engine, value := range map[string]string{"clickhouse": "unhex('61eda0bd')", "sqlite": "CAST(X'61eda0bd' AS TEXT)"} {
 		c := textColumn(engine, "fine")
@@ -158,6 +168,7 @@ func TestCaseB12(t *testing.T) {
 
 // windows-1252 is decoded by the column's character set.
 func TestCaseB13(t *testing.T) {
+	t.Parallel()
 	b := NewBench(t)
 	c := &Column{Name: "c", Native: "varchar(10) character set latin1", Want: "VARCHAR", Values: each(hexed("_latin1 X'%s'"), "\x91\x92\x93\x94\x80", "\x98")}
 	everywhere(t, b, func(to *Site) { move(b.Site("mysql"), to, c).want("c", "VARCHAR", "‘’“”€", "\u02dc", "NULL") })
@@ -165,6 +176,7 @@ func TestCaseB13(t *testing.T) {
 
 // A very long text arrives.
 func TestCaseB15(t *testing.T) {
+	t.Parallel()
 	b := NewBench(t)
 	long := longText(longSize())
 	if !full() {
@@ -181,6 +193,7 @@ func TestCaseB15(t *testing.T) {
 
 // A first row of NULLs is a row.
 func TestCaseB16(t *testing.T) {
+	t.Parallel()
 	b := NewBench(t)
 	for _, from := range Engines {
 		c := textColumn(from, "x")
@@ -191,6 +204,7 @@ func TestCaseB16(t *testing.T) {
 
 // A SQLite file in UTF-16 holds the same texts.
 func TestUTF16(t *testing.T) {
+	t.Parallel()
 	b := NewBench(t)
 	s := b.OpenSite("sqlite", nil)
 	s.Exec("PRAGMA encoding = 'UTF-16'; CREATE TABLE encoded (n)")

@@ -18,6 +18,7 @@ var update = flag.Bool("update", false, "write docs/types.md anew")
 
 // TestMatrix moves the edge values of every type of every engine into every engine.
 func TestMatrix(t *testing.T) {
+	t.Parallel()
 	if pair := os.Getenv("DVT_CONFORMANCE_PAIR"); pair != "" { // "postgres,mysql+sqlite", for work on a connector
 		from, to, _ := strings.Cut(pair, ",")
 		s := NewBench(t).Source(from, nil)

@@ -8,6 +8,7 @@ func TestConnector(t *testing.T) {
 		t.Run(e, func(t *testing.T) {
 			for _, p := range promises {
 				t.Run(p.name, func(t *testing.T) {
+					t.Parallel()
 					b := NewBench(t)
 					p.check(b, b.Site(e))
 				})

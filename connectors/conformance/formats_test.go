@@ -11,6 +11,7 @@ import (
 // CSV has no types and JSON few: what is written to them reads back the same, from CSV
 // where the project declares the columns.
 func TestFormats(t *testing.T) {
+	t.Parallel()
 	n := seed(t)
 	for _, format := range []string{"csv", "json"} {
 		t.Run(format, func(t *testing.T) {
@@ -41,6 +42,7 @@ func TestFormats(t *testing.T) {
 
 // Numbers of more digits than a double has do not come out of JSON with fewer.
 func TestFormatsDigits(t *testing.T) {
+	t.Parallel()
 	b := NewBench(t)
 	to := b.OpenSite("file", map[string]any{"format": "json"})
 	from := b.Site("duckdb")

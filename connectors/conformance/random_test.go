@@ -5,12 +5,14 @@ import "testing"
 // TestRandom moves random rows of random schemas from every engine to every engine and
 // back into the compute engine, where both ends must be equal.
 func TestRandom(t *testing.T) {
+	t.Parallel()
 	b := NewBench(t)
 	b.Random(Engines, Engines)
 }
 
 // A value that changed is seen: a comparison that finds nothing would pass everything.
 func TestDifferencesShow(t *testing.T) {
+	t.Parallel()
 	b := NewBench(t)
 	s := b.Site("duckdb")
 	c := &Column{Name: "c", Native: "VARCHAR", Want: "VARCHAR", Values: []string{"'a'", "''", "NULL"}, Full: true}

@@ -13,6 +13,7 @@ import (
 // The client's time zone must not matter: the dates and times of the matrix and of the
 // cases again, in a process that lives in New York. The test servers live in Kolkata.
 func TestZone(t *testing.T) {
+	t.Parallel()
 	const zone = "America/New_York"
 	if os.Getenv("DVT_CONFORMANCE_ZONE") == "" {
 		cmd := exec.Command(os.Args[0], "-test.run", "^(TestZone|TestCase(A17|A19|A30|A36|A37))$")
