@@ -250,3 +250,21 @@ func TestCutRefuses(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestRangeText(t *testing.T) {
+	at := func(typ connectors.Type, i int64) connectors.Value {
+		return connectors.Value{Type: typ, Int: big.NewInt(i)}
+	}
+	for want, r := range map[string]Range{
+		"[-5, 7)":                  {Lower: integer(-5), Upper: integer(7)},
+		"[-0.0005, 1.20]":          {Lower: at(connectors.Dec(9, 4), -5), Upper: at(connectors.Dec(9, 2), 120), Closed: true},
+		"[1.5, 1e+300)":            {Lower: connectors.Value{Type: connectors.T(connectors.Double), Float: 1.5}, Upper: connectors.Value{Type: connectors.T(connectors.Double), Float: 1e300}},
+		"is NULL":                  {Nulls: true},
+		"[1969-12-31, 1970-01-02)": {Lower: at(connectors.T(connectors.Date), -1), Upper: at(connectors.T(connectors.Date), 1)},
+		"[1970-01-01 00:00:00.000001, 1970-01-01 00:00:01+00)": {Lower: at(connectors.T(connectors.Timestamp), 1), Upper: at(connectors.T(connectors.TimestampTZ), 1e6)},
+	} {
+		if got := r.String(); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}

@@ -75,6 +75,11 @@ func (e *Error) Unwrap() error { return e.Err }
 // open connection of an output. The extracts of one connection see one snapshot where
 // the engine has them. The first failure cancels the others.
 func Run(ctx context.Context, plan *planner.Plan, m *compute.Model, conn func(string) (connectors.Conn, error), limits *Limits, progress *Progress) (*planner.Plan, []Stat, error) {
+	return RunChunked(ctx, plan, m, conn, limits, progress, nil)
+}
+
+// RunChunked is Run where one extract is read in pieces; chunks may be nil.
+func RunChunked(ctx context.Context, plan *planner.Plan, m *compute.Model, conn func(string) (connectors.Conn, error), limits *Limits, progress *Progress, chunks *Chunks) (*planner.Plan, []Stat, error) {
 	done := *plan
 	done.Extracts = slices.Clone(plan.Extracts)
 	stats := make([]Stat, len(done.Extracts))
@@ -95,7 +100,7 @@ func Run(ctx context.Context, plan *planner.Plan, m *compute.Model, conn func(st
 		if err != nil {
 			return nil, nil, err
 		}
-		j := job{plan: &done, model: m, connection: name, conn: c, limits: limits, progress: progress, stats: stats, staged: staged}
+		j := job{plan: &done, model: m, connection: name, conn: c, limits: limits, progress: progress, stats: stats, staged: staged, chunks: chunks}
 		group.Go(func() error { return j.run(ctx, byConnection[name]) })
 	}
 	err := group.Wait()
@@ -112,6 +117,7 @@ type job struct {
 	progress   *Progress
 	stats      []Stat
 	staged     []chan struct{} // closed when the extract is staged
+	chunks     *Chunks
 }
 
 type reader interface {
@@ -155,6 +161,9 @@ func (j *job) reads(which []int) int {
 		if !j.plan.Extracts[i].Pruned {
 			n++
 		}
+		if j.chunks.cuts(i, &j.plan.Extracts[i]) {
+			n += 2 // it is counted, then read piece by piece
+		}
 	}
 	return n
 }
@@ -175,6 +184,9 @@ func (j *job) one(ctx context.Context, i int, source reader) error {
 
 func (j *job) stage(ctx context.Context, i int, x *planner.Extract, source reader) error {
 	rel := x.Relation
+	if j.chunks.cuts(i, x) {
+		return j.chunked(ctx, i, x, source)
+	}
 	if in, ok := j.conn.(connectors.Inliner); ok && !x.Pruned {
 		return j.inline(ctx, i, in)
 	}

@@ -83,6 +83,7 @@ func (p *Prepared) Explanation() Explanation {
 	for _, x := range plan.Extracts {
 		e.Extracts = append(e.Extracts, explainExtract(x))
 	}
+	explainChunks(p, e.Extracts)
 	if q := plan.Streamed; q != nil {
 		e.Extracts[0].SQL, e.Extracts[0].Columns = q.SQL, []string{}
 		for _, i := range plan.Plain {
@@ -162,7 +163,7 @@ func (x ExplainedExtract) write(b *strings.Builder) {
 	if x.Estimate != nil {
 		rows = "about " + plural(*x.Estimate, "row")
 	}
-	fmt.Fprintf(b, "  extract %s   %s   %d of %d columns   %s\n", x.Relation, x.Connection, len(x.Columns), x.Of, rows)
+	fmt.Fprintf(b, "  extract %s   %s   %d of %d columns   %s%s\n", x.Relation, x.Connection, len(x.Columns), x.Of, rows, x.chunkText())
 	if x.Pruned {
 		b.WriteString("    nothing is read: the plan needs no row of it\n")
 		return

@@ -106,9 +106,25 @@ func (r *Runner) hooks(ctx context.Context, n *project.Node, target connectors.C
 // federate lands a full result: streamed from its source where the plan says so, else
 // by extracts, the model's SQL over them, and load.
 func (r *Runner) federate(ctx context.Context, p *Prepared, target connectors.Conn, res *Result) error {
+	if err := r.forgetChunks(p.Node); err != nil {
+		return err
+	}
+	if err := r.cut(p); err != nil {
+		return err
+	}
 	if p.Plan.Streamed != nil {
 		return r.stream(ctx, p, target, res)
 	}
+	res.Plan = p.Plan
+	chunks, done, err := r.pieces(ctx, p)
+	if err != nil {
+		return err
+	}
+	return done(r.compute(ctx, p, target, chunks, res))
+}
+
+// compute is the lane of extracts, the model's SQL over them, and load. chunks may be nil.
+func (r *Runner) compute(ctx context.Context, p *Prepared, target connectors.Conn, chunks *extract.Chunks, res *Result) error {
 	engine, err := r.Engine()
 	if err != nil {
 		return fmt.Errorf("starting the compute engine: %w", err)
@@ -125,7 +141,7 @@ func (r *Runner) federate(ctx context.Context, p *Prepared, target connectors.Co
 	start := time.Now()
 	progress, end := r.begin(p.Node.Name)
 	defer end()
-	ran, stats, err := extract.Run(ctx, plan, m, r.Conns.Get, r.limits, progress)
+	ran, stats, err := extract.RunChunked(ctx, plan, m, r.Conns.Get, r.limits, progress, chunks)
 	res.carriedOut(ran)
 	res.addExtracts(stats)
 	res.Timings.Extract += time.Since(start)

@@ -26,6 +26,8 @@ type Prepared struct {
 	Scalars []Scalar
 	// Mark is how an incremental model knows what is new, for explain.
 	Mark string
+	// chunks is how a first load is cut, nil for one piece.
+	chunks *chunking
 	// window is set for window-style models.
 	window *window
 }
@@ -60,9 +62,17 @@ func (r *Runner) Explain(ctx context.Context, n *project.Node) (*Prepared, error
 		if err != nil {
 			return nil, err
 		}
-		return all.first(ctx)
+		p, err := all.first(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return p, r.cut(p)
 	}
-	return r.prepare(ctx, n, planMode{}, nil)
+	p, err := r.prepare(ctx, n, planMode{}, nil)
+	if err != nil {
+		return nil, err
+	}
+	return p, r.cut(p)
 }
 
 // ExplainOffline plans from declared columns alone; no connection is opened.

@@ -29,6 +29,7 @@ type Options struct {
 	FailFast    bool
 	Empty       bool   // read no rows: build every target empty
 	Range       string // --range start,end[,step]
+	Resume      bool   // go on after the chunks of first loads that failed
 	Store       bool   // --store-failures: keep the failing rows of every test
 	// DisabledRules switches rules of the planner off by name, for tests.
 	DisabledRules map[string]bool

@@ -12,6 +12,7 @@ func (a *app) runCommand() *cobra.Command {
 	c, n := a.nodesCommand("run", "Run models in the order of their dependencies", project.TypeModel)
 	n.buildFlags(c)
 	c.Flags().StringVar(&n.options.Range, "range", "", "load a window of window-style models: start,end[,step]")
+	c.Flags().BoolVar(&n.options.Resume, "resume", false, "go on after the finished chunks of first loads that failed")
 	return c
 }
 
