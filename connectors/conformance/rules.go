@@ -196,23 +196,23 @@ var Rules = []Rule{
 	},
 	{
 		To: "mysql", Kinds: spelledKinds, Into: "text",
-		Note: "stored as text, spelled as DuckDB spells it",
+		Note: "stored as text that a cast in a model reads back",
 	},
 	{
 		To: "mysql", Kinds: spelledKinds, Into: "varchar",
-		Note: "stored as text, spelled as DuckDB spells it",
+		Note: "stored as text that a cast in a model reads back",
 	},
 	{
 		To: "clickhouse", Kinds: append(kinds(connectors.Time), spelledKinds...), Into: "String",
-		Note: "stored as text, spelled as DuckDB spells it",
+		Note: "stored as text that a cast in a model reads back",
 	},
 	{
 		To: "sqlite", Kinds: spelledKinds, Into: "TEXT",
-		Note: "stored as text, spelled as DuckDB spells it",
+		Note: "stored as text that a cast in a model reads back",
 	},
 	{
 		To: "file", Kinds: spelledKinds, Into: "VARCHAR",
-		Note: "stored as text, spelled as DuckDB spells it",
+		Note: "stored as text that a cast in a model reads back",
 	},
 	{
 		To: "mysql", Kinds: nestedKinds, When: hasNaN, Fails: "NaN and infinity",
