@@ -165,12 +165,13 @@ func (w *world) profile() string {
 	return text + server("tgt", w.target, types[w.target], w.to)
 }
 
-// content is what the target holds, in a few numbers that no lost, doubled or cut row
-// leaves equal.
+// contentSums are numbers that no lost, doubled or cut row leaves equal.
+const contentSums = "count(*), sum(id), sum(v), sum(v * id % 1009), sum(length(name))"
+
+// content is what the target holds, in those numbers.
 func (w *world) content(kind string) string {
-	const sums = "count(*), sum(id), sum(v), sum(v * id % 1009), sum(length(name))"
 	var db *enginetest.DB
-	query := "SELECT " + sums + " FROM "
+	query := "SELECT " + contentSums + " FROM "
 	var err error
 	switch w.target {
 	case "pg", "my", "ch":
@@ -220,7 +221,7 @@ func (w *world) advance(kind, src, lane string) next {
 		vars = fmt.Sprintf("column: va, above: 0, upto: %d", w.upto[kind])
 		query = fmt.Sprintf("SELECT DISTINCT ON (id) id, v, name FROM %s.events WHERE ts <= %d ORDER BY id, ts DESC", w.schema, w.upto[kind])
 	}
-	_, rows := mustQuery(w.t, openDB(w.t, "pg", ""), "SELECT count(*), sum(id), sum(v), sum(v * id % 1009), sum(length(name)) FROM ("+query+") q")
+	_, rows := mustQuery(w.t, openDB(w.t, "pg", ""), "SELECT "+contentSums+" FROM ("+query+") q")
 	return next{kind: kind, vars: fmt.Sprintf("{src: %s, lane: %s, %s}", src, lane, vars), want: strings.TrimSpace(enginetest.Text(rows))}
 }
 
