@@ -194,11 +194,12 @@ func (c *conn) run(ctx context.Context, readOnly bool, sql string, sink blockSin
 	}
 	id := queryID()
 	err = s.query(ctx, sql, id, sink)
+	over := ctx.Err() != nil // before stop, which may take longer than ctx has left
 	if err != nil && !s.usable() {
 		c.stop(s, id, err, false)
 	}
 	c.release(s, readOnly)
-	if err != nil && ctx.Err() != nil {
+	if err != nil && over {
 		return context.Cause(ctx)
 	}
 	return statementError(sql, c.lost(err))
