@@ -110,6 +110,9 @@ func (g *fedGen) lit(c fedCol) string {
 	case "float":
 		return g.pick("0", "1.5", "0.1", "0.1::FLOAT", "1e-1", "-0.0", "2", "16777217", "'0.1'", "CAST('nan' AS DOUBLE)", "CAST('-inf' AS DOUBLE)")
 	case "text":
+		if g.chance(10) { // not every engine can hold it, or say it
+			return g.pick("chr(0) || 'a'", "'a' || chr(0)", "'\u2028'", "repeat('a', 70)")
+		}
 		return fedQuote(fedPools["text"][g.n(len(fedPools["text"]))])
 	case "date":
 		return g.pick("DATE '2024-01-01'", "'2024-01-02'", "TIMESTAMP '2024-01-02 10:00:00'", "DATE '9999-12-31'", "TIMESTAMPTZ '2024-01-02 00:00:00+00'")
