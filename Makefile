@@ -13,7 +13,7 @@ GOLANGCI := bin/tools/golangci-lint-$(GOLANGCI_VERSION)
 # FUZZTIME bounds each fuzz target; BENCH selects benchmarks; PKGS what is tested.
 TAGS ?=
 RACE_SKIP ?= /connectors/conformance$$
-RACE_SKIP_TESTS ?= ^TestLimits$$|^TestConformance$$
+RACE_SKIP_TESTS ?= ^TestLimits$$|^TestConformance$$|^TestCase
 FUZZTIME ?= 20s
 BENCH ?= .
 PKGS ?= ./...

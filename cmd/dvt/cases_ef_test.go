@@ -231,7 +231,7 @@ func TestCaseF14(t *testing.T) {
 		p.run()
 		quoted := map[string]string{"pg": `"`, "my": "`", "ch": "`", "lite": `"`, "duck": `"`}[out]
 		q := func(s string) string { return quoted + s + quoted }
-		p.is(out, "SELECT "+q("order")+", "+q("user")+" FROM $S."+q("table")+" ORDER BY 1", "1\ta\n3\tb")
+		p.is(out, "SELECT "+q("order")+", "+q("user")+" FROM $S."+q("table")+" ORDER BY "+q("order"), "1\ta\n3\tb")
 	})
 }
 
