@@ -19,6 +19,7 @@ import (
 type conn struct {
 	name, root, schema, format string
 	csv                        csvOptions
+	rowLimit                   int64 // bytes of a JSON row; 0 is jsonRow
 	env                        connectors.Env
 	dialect                    dialect
 

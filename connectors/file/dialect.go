@@ -66,7 +66,7 @@ func (d dialect) from(t *connectors.Table) string {
 		types[i] = c.Type.String()
 	}
 	if f.format == json {
-		return readJSON(f.files, names(t.Columns), types)
+		return readJSON(d.c.json(f.files), names(t.Columns), types)
 	}
 	o := d.c.csv
 	if o.delim == "" {
@@ -193,25 +193,35 @@ func csvProbe(scan string, names []string) string {
 	return "SELECT " + strings.Join(exprs, ", ") + " FROM " + scan
 }
 
-func jsonObjects(files []string) string {
-	return "read_json_objects(" + list(files) + ", format = 'auto', maximum_object_size = 67108864)"
+// jsonFiles are the files of one scan, and the bytes that one row of them may have.
+type jsonFiles struct {
+	files    []string
+	rowLimit int64
 }
+
+// options are those of each reader of the files. Each thread of each reader holds twice
+// the size of the largest row, or 32 MiB, whatever the rows are in truth.
+func (f jsonFiles) options() string {
+	return fmt.Sprintf("%s, format = 'auto', maximum_object_size = %d", list(f.files), f.rowLimit)
+}
+
+func (f jsonFiles) objects() string { return "read_json_objects(" + f.options() + ")" }
 
 // jsonStructure is the shape of all rows of JSON files: no row is left out, and texts
 // that look like dates stay texts.
-func jsonStructure(files []string) string {
-	return "SELECT CAST(json_group_structure(json) AS VARCHAR) FROM " + jsonObjects(files)
+func jsonStructure(files jsonFiles) string {
+	return "SELECT CAST(json_group_structure(json) AS VARCHAR) FROM " + files.objects()
 }
 
 // jsonProbe asks for each number column whether BIGINT, or DOUBLE, holds all its values.
-func jsonProbe(files, fields []string) string {
+func jsonProbe(files jsonFiles, fields []string) string {
 	var exprs []string
 	for _, f := range fields {
 		v := "CAST(json -> " + literal(jsonPath(f)) + " AS VARCHAR)"
 		v = "nullif(" + v + ", 'null')"
 		exprs = append(exprs, "CAST(bool_and("+fmt.Sprintf(csvTypes[1].holds, v)+") AS VARCHAR)", "CAST(bool_and("+fmt.Sprintf(doubleHolds, v)+" OR "+v+" IS NULL) AS VARCHAR)")
 	}
-	return "SELECT " + strings.Join(exprs, ", ") + " FROM " + jsonObjects(files)
+	return "SELECT " + strings.Join(exprs, ", ") + " FROM " + files.objects()
 }
 
 func jsonPath(field string) string { return `$."` + strings.ReplaceAll(field, `"`, `\"`) + `"` }
@@ -219,18 +229,18 @@ func jsonPath(field string) string { return `$."` + strings.ReplaceAll(field, `"
 // readJSON reads rows, or is an error if a number in the files has more digits than a
 // double: DuckDB makes doubles of all numbers with a point or an exponent, also on the
 // way into a DECIMAL, a VARCHAR or JSON.
-func readJSON(files, names, types []string) string {
+func readJSON(files jsonFiles, names, types []string) string {
 	const (
 		text    = `"(\\.|[^"\\])*"`
 		numbers = `-?\d+(\.\d+)?([eE][-+]?\d+)?`
 	)
-	found := "SELECT unnest(regexp_extract_all(regexp_replace(CAST(json AS VARCHAR), " + literal(text) + ", '', 'g'), " + literal(numbers) + ")) AS n FROM " + jsonObjects(files)
+	found := "SELECT unnest(regexp_extract_all(regexp_replace(CAST(json AS VARCHAR), " + literal(text) + ", '', 'g'), " + literal(numbers) + ")) AS n FROM " + files.objects()
 	digits := func(n string) string {
 		return "trim(regexp_replace(regexp_replace(" + n + `, '[eE].*', ''), '\D', '', 'g'), '0')`
 	}
 	long := "SELECT min(n) FROM (" + found + ") WHERE length(n) > 15 AND regexp_matches(n, '[.eE]') AND isfinite(TRY_CAST(n AS DOUBLE)) AND " +
 		digits("n") + " <> " + digits("CAST(CAST(n AS DOUBLE) AS VARCHAR)")
-	return "(SELECT * FROM read_json(" + list(files) + ", format = 'auto', maximum_object_size = 67108864, columns = " + columns(names, types) +
+	return "(SELECT * FROM read_json(" + files.options() + ", columns = " + columns(names, types) +
 		") WHERE CASE WHEN (" + long + ") IS NULL THEN true ELSE error(" + literal("a number in the JSON has more digits than a double holds, write it as a text: ") + " || (" + long + ")) END)"
 }
 

@@ -313,6 +313,39 @@ func TestJSON(t *testing.T) {
 	}
 }
 
+// The largest row is the buffer of each reader: files are read under a small memory limit, and
+// a larger row than that is an error that names the setting.
+func TestJSONRows(t *testing.T) {
+	e, err := compute.Open(compute.Config{MemoryLimit: 256 << 20, Threads: 2, TempDirectory: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = e.Close() })
+	root := t.TempDir()
+	for i := range 20 {
+		write(t, filepath.Join(root, fmt.Sprintf("many/%d.json", i)), fmt.Sprintf(`{"a": %d}`, i))
+	}
+	write(t, filepath.Join(root, "long.json"), `{"a": "`+strings.Repeat("x", 34<<20)+`"}`+"\n"+`{"a": "y"}`)
+	c := at(t, e, root, "json")
+	if got := read(t, c, connectors.Relation{Name: "many"}); len(got) != 20 {
+		t.Error(got)
+	}
+	if _, err := c.Describe(bg, connectors.Relation{Name: "long"}); err == nil || !strings.Contains(err.Error(), "maximum_object_size") {
+		t.Error(err)
+	}
+	c = at(t, newEngine(t), root, "json", "maximum_object_size", "40000000")
+	columns := []connectors.Column{{Name: "a", Type: connectors.T(connectors.Varchar)}}
+	got := 0
+	err = c.Read(bg, connectors.Query{SQL: "SELECT CAST(length(json::VARCHAR) AS VARCHAR) AS a FROM " + c.json([]string{filepath.Join(root, "long.json")}).objects(), Columns: columns}, func(rec arrow.RecordBatch) error { got += int(rec.NumRows()); return nil })
+	if err != nil || got != 2 {
+		t.Error(got, err)
+	}
+	out := connectors.Output{Name: "lake", Type: "file", Keys: map[string]any{"path": root, "format": "json", "maximum_object_size": "big"}}
+	if _, err := open(out, connectors.Env{}); err == nil || !strings.Contains(err.Error(), "the bytes of the largest JSON row") {
+		t.Error(err)
+	}
+}
+
 // Columns that the project declares need no look at the file.
 func TestDeclaredColumns(t *testing.T) {
 	e := newEngine(t)

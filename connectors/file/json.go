@@ -10,10 +10,22 @@ import (
 	"github.com/dvt-dev/dvt/connectors"
 )
 
+// jsonRow is the size in bytes that a row of a JSON file may have unless the output says
+// otherwise.
+const jsonRow = 16 << 20
+
+func (c *conn) json(files []string) jsonFiles {
+	if c.rowLimit > 0 {
+		return jsonFiles{files, c.rowLimit}
+	}
+	return jsonFiles{files, jsonRow}
+}
+
 // lookJSON finds the types of JSON rows. Numbers that neither BIGINT nor DOUBLE holds
 // stay as they are written, as JSON.
 func (c *conn) lookJSON(ctx context.Context, s connectors.Session, files []string) (string, error) {
-	rows, err := queryTexts(ctx, s, jsonStructure(files))
+	objects := c.json(files)
+	rows, err := queryTexts(ctx, s, jsonStructure(objects))
 	if err != nil {
 		return "", err
 	}
@@ -33,7 +45,7 @@ func (c *conn) lookJSON(ctx context.Context, s connectors.Session, files []strin
 		}
 	}
 	if len(numbers) > 0 {
-		found, err := queryTexts(ctx, s, jsonProbe(files, numbers))
+		found, err := queryTexts(ctx, s, jsonProbe(objects, numbers))
 		if err != nil {
 			return "", err
 		}
@@ -48,7 +60,7 @@ func (c *conn) lookJSON(ctx context.Context, s connectors.Session, files []strin
 			}
 		}
 	}
-	return readJSON(files, names, types), nil
+	return readJSON(objects, names, types), nil
 }
 
 // number is the type of a field whose values are numbers, to be looked at.

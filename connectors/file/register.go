@@ -6,6 +6,7 @@ package file
 import (
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/dvt-dev/dvt/connectors"
@@ -76,7 +77,15 @@ func open(out connectors.Output, env connectors.Env) (*conn, error) {
 	if len(o.quote) > 1 || len(o.escape) > 1 || len(o.delim) > 4 {
 		return fail("quote and escape are one character, delim up to four bytes")
 	}
-	c := &conn{name: out.Name, env: env, root: filepath.Clean(root), schema: text(out, "schema"), format: format, csv: o, seen: map[string]*scan{}}
+	var rowLimit int64
+	if v := text(out, "maximum_object_size"); v != "" {
+		n, err := strconv.ParseInt(v, 10, 64)
+		if err != nil || n < 1 || n > 1<<30 {
+			return fail("maximum_object_size is %q: it is the bytes of the largest JSON row, up to 1073741824", v)
+		}
+		rowLimit = n
+	}
+	c := &conn{name: out.Name, env: env, root: filepath.Clean(root), schema: text(out, "schema"), format: format, csv: o, rowLimit: rowLimit, seen: map[string]*scan{}}
 	c.dialect = newDialect(c)
 	return c, nil
 }

@@ -42,21 +42,21 @@ func TestCreateView(t *testing.T) {
 		t.Error(got)
 	}
 
-	for about, c := range map[string]struct{ prepare, view, want string }{
-		"a dependent's column": {"", "SELECT id FROM a", "making the dependent view"},
-		"a materialized view":  {"CREATE MATERIALIZED VIEW m AS SELECT id FROM v", "SELECT id FROM a", "materialized view"},
-		"a bad query":          {"", "SELECT nope FROM a", `column "nope" does not exist`},
-		"two statements":       {"DROP VIEW IF EXISTS fresh", "SELECT 1 AS a; DROP TABLE a", "multiple commands"},
+	for _, c := range []struct{ about, prepare, view, want string }{ // in this order: the second's view stays
+		{"a dependent's column", "", "SELECT id FROM a", "making the dependent view"},
+		{"a materialized view", "CREATE MATERIALIZED VIEW m AS SELECT id FROM v", "SELECT id FROM a", "materialized view"},
+		{"a bad query", "", "SELECT nope FROM a", `column "nope" does not exist`},
+		{"two statements", "DROP VIEW IF EXISTS fresh", "SELECT 1 AS a; DROP TABLE a", "multiple commands"},
 	} {
 		if c.prepare != "" {
 			d.exec(c.prepare)
 		}
 		name := "v"
-		if about == "two statements" {
+		if c.about == "two statements" {
 			name = "fresh"
 		}
 		if err := d.CreateView(context.Background(), d.rel(name), d.over(c.view)); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v", about, err)
+			t.Errorf("%s: %v", c.about, err)
 		}
 	}
 	if got := d.text("SELECT name FROM over"); got != "x" {
