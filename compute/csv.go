@@ -136,8 +136,8 @@ func CSVColumns(kept string, names, as []string, types []connectors.Type) string
 }
 
 // CSVMisfit gives one value of a column of a kept text that is no value of a type, or
-// that the type would round or cut.
-func CSVMisfit(kept, column string, t connectors.Type) string {
+// that the type would round or cut, and the columns that name its row.
+func CSVMisfit(kept, column string, t connectors.Type, named []string) string {
 	q := "trim(" + quote(column) + ", E' \\t\\r\\n')"
 	wide := ""
 	switch t.Kind {
@@ -157,5 +157,5 @@ func CSVMisfit(kept, column string, t connectors.Type) string {
 	if wide != "" {
 		bad += " OR TRY_CAST(" + q + " AS " + wide + ") <> " + cast
 	}
-	return "SELECT " + quote(column) + " AS value FROM " + kept + " WHERE " + quote(column) + " IS NOT NULL AND (" + bad + ") LIMIT 1"
+	return "SELECT " + quote(column) + " AS value" + textColumns(named) + " FROM " + kept + " WHERE " + quote(column) + " IS NOT NULL AND (" + bad + ") LIMIT 1"
 }

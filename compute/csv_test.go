@@ -146,7 +146,7 @@ func TestCSVMisfit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if row := csvRow(t, m, CSVMisfit(Kept("seed"), "v", typ)); (row == nil) != c.fits {
+		if row := csvRow(t, m, CSVMisfit(Kept("seed"), "v", typ, nil)); (row == nil) != c.fits {
 			t.Errorf("%s as %s: fits = %v", c.value, c.typ, row == nil)
 		}
 	}

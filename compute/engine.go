@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
 	"github.com/dvt-dev/dvt/compute/duck"
 	"github.com/dvt-dev/dvt/connectors"
 	"github.com/dvt-dev/dvt/planner"
@@ -32,7 +34,8 @@ type Config struct {
 	TempDirectory        string
 	MaxTempDirectorySize string // "" = 90 % of the free disk
 	RunID                string
-	Now                  time.Time // what now() is in SQL; zero: the time of Open
+	Mem                  memory.Allocator // of result batches; nil: Go's own memory
+	Now                  time.Time        // what now() is in SQL; zero: the time of Open
 }
 
 // InFlight is the memory set aside for record batches between connectors and DuckDB.
@@ -83,7 +86,7 @@ func (e *Engine) start(cfg Config) (err error) {
 	tuneAllocators(threads)
 	e.db, err = duck.Open(duck.Options{
 		Settings: settings(engineMemory(cfg), threads, e.temp.spill(), cfg.MaxTempDirectorySize),
-		Init:     append([]string{sessionSettings}, planner.ClockMacros(now)...),
+		Init:     append([]string{sessionSettings}, planner.ClockMacros(now)...), Allocator: cfg.Mem,
 	})
 	if err != nil {
 		return err

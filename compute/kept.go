@@ -112,11 +112,21 @@ func CastColumns(kept string, names []string, as []string, to []string) string {
 	return "SELECT " + strings.Join(exprs, ", ") + " FROM " + kept
 }
 
-// LostValue gives one value of a column that a cast to another type does not keep.
-func LostValue(kept, column, from, to string) string {
+// LostValue gives one value of a column that a cast to another type does not keep, and the
+// columns that name its row.
+func LostValue(kept, column, from, to string, named []string) string {
 	c := quote(column)
-	return "SELECT CAST(" + c + " AS VARCHAR) AS value FROM " + kept + " WHERE " + c + " IS NOT NULL AND TRY_CAST(TRY_CAST(" + c + " AS " + to +
+	return "SELECT CAST(" + c + " AS VARCHAR) AS value" + textColumns(named) + " FROM " + kept + " WHERE " + c + " IS NOT NULL AND TRY_CAST(TRY_CAST(" + c + " AS " + to +
 		") AS " + from + ") IS DISTINCT FROM " + c + " LIMIT 1"
+}
+
+// textColumns is a list of columns as text, to follow others.
+func textColumns(names []string) string {
+	out := ""
+	for _, n := range names {
+		out += ", CAST(" + quote(n) + " AS VARCHAR) AS " + quote(n)
+	}
+	return out
 }
 
 // SameName says that DuckDB takes two identifiers for one.

@@ -112,6 +112,7 @@ type TargetOptions struct {
 	ColumnTypes map[string]string // output column → the target's own type
 	Indexes     []Index
 	UniqueKey   []string
+	NamedBy     []string // columns that name a row in errors; empty: UniqueKey
 	Watermark   string
 	Engine      string   // ClickHouse
 	OrderBy     []string // ClickHouse, files

@@ -7,6 +7,8 @@ import (
 	"sort"
 	"strings"
 	"time"
+
+	"github.com/apache/arrow-go/v18/arrow/memory"
 )
 
 // Output is one output of the profile: the settings of a connection.
@@ -23,8 +25,18 @@ type Env struct {
 	Log        *slog.Logger
 	// Engine opens the compute engine, for connectors whose data DuckDB reads itself.
 	Engine func(ctx context.Context) (Engine, error)
+	// Mem is what record batches are made in; nil: Go's own memory.
+	Mem memory.Allocator
 	// ConnectTimeout bounds opening a session, QueryTimeout one statement (0: none).
 	ConnectTimeout, QueryTimeout time.Duration
+}
+
+// Allocator is Mem, or Go's own memory.
+func (e Env) Allocator() memory.Allocator {
+	if e.Mem != nil {
+		return e.Mem
+	}
+	return memory.DefaultAllocator
 }
 
 // Factory opens a connection lazily: it checks the settings and returns at once;

@@ -107,6 +107,8 @@ func (f *Fit) meet(policy string, old, c connectors.Column, ddl func(connectors.
 	case from.Equal(old.Type): // a text that may be longer than the column: the target's own check decides
 		c.Type, c.Native, c.Engine = old.Type, old.Native, old.Engine
 		f.add(c, from, false)
+	case from.Kind >= connectors.List && old.Type.Kind == connectors.JSON: // as the target would create it: JSON of the value
+		f.add(c, from, false)
 	case castable(from, old.Type):
 		c.Type, c.Native, c.Engine = old.Type, old.Native, old.Engine
 		f.add(c, from, true)
@@ -139,6 +141,15 @@ func wider(t, old connectors.Type) bool {
 		return t.Precision-t.Scale >= intDigits[old.Kind]
 	}
 	return t.Kind == connectors.Double && old.Kind == connectors.Float
+}
+
+// HoldsInteger says that both are integer types and every value of old is one of t.
+func HoldsInteger(t, old connectors.Type) bool {
+	a, b := intBits[t.Kind], intBits[old.Kind]
+	if a == 0 || b == 0 {
+		return false
+	}
+	return t.Kind == old.Kind || a > b && (t.Kind < connectors.UTinyInt || old.Kind >= connectors.UTinyInt)
 }
 
 // castable says that casting from one kind to the other and back shows whether a value

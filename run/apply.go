@@ -190,18 +190,19 @@ func (r *Runner) fitted(ctx context.Context, p *Prepared, m *compute.Model, from
 		byName[strings.ToLower(c.Name)] = c.Name
 	}
 	names, as, to := make([]string, len(fit.Columns)), make([]string, len(fit.Columns)), make([]string, len(fit.Columns))
+	named := connectors.NamingColumns(connectors.Names(cols), p.Node.Config.UniqueKey)
 	for i, c := range fit.Columns {
 		names[i], as[i] = byName[strings.ToLower(c.Name)], c.Name
 		if !fit.Cast[i] {
 			continue
 		}
 		to[i] = c.Type.String()
-		lost, err := textRow(ctx, m, compute.LostValue("("+from+")", names[i], fit.From[i].String(), to[i]))
+		lost, err := textRow(ctx, m, compute.LostValue("("+from+")", names[i], fit.From[i].String(), to[i], named))
 		if err != nil {
 			return fit, "", err
 		}
 		if lost != nil {
-			return fit, "", &connectors.ValueError{Column: c.Name, Value: connectors.Shorten(*lost[0]),
+			return fit, "", &connectors.ValueError{Column: c.Name, Value: connectors.Shorten(*lost[0]), Row: connectors.NamedRow(named, lost[1:]),
 				Reason: fmt.Sprintf("the model gives %s but the table has %s, which does not hold it; set on_schema_change: append_new_columns to widen the column, or cast it in the model", fit.From[i], to[i])}
 		}
 	}

@@ -167,7 +167,7 @@ func (r *Runner) seedTypes(ctx context.Context, n *project.Node, m *compute.Mode
 			return nil, nil, fmt.Errorf("column_types names %q, but the file has the columns %s", column, strings.Join(names, ", "))
 		}
 		asked[at] = typ
-		if types[at], err = r.askedType(ctx, m, names[at], typ); err != nil {
+		if types[at], err = r.askedType(ctx, m, names[at], typ, connectors.NamingColumns(names, n.Config.UniqueKey)); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -175,8 +175,8 @@ func (r *Runner) seedTypes(ctx context.Context, n *project.Node, m *compute.Mode
 }
 
 // askedType is what a type of column_types means; a type that only the target knows gets
-// the column's text.
-func (r *Runner) askedType(ctx context.Context, m *compute.Model, column, typ string) (connectors.Type, error) {
+// the column's text. named are the columns that name a row.
+func (r *Runner) askedType(ctx context.Context, m *compute.Model, column, typ string, named []string) (connectors.Type, error) {
 	t, err := connectors.ParseType(typ)
 	if err != nil || t.Kind == connectors.Varchar || t.Kind >= connectors.List {
 		return connectors.T(connectors.Varchar), nil
@@ -184,9 +184,9 @@ func (r *Runner) askedType(ctx context.Context, m *compute.Model, column, typ st
 	if t.Kind == connectors.Decimal && t.Precision == 0 {
 		t = connectors.Dec(38, 10)
 	}
-	bad, err := textRow(ctx, m, compute.CSVMisfit(compute.Kept(seedRows), column, t))
+	bad, err := textRow(ctx, m, compute.CSVMisfit(compute.Kept(seedRows), column, t, named))
 	if err == nil && bad != nil {
-		err = &connectors.ValueError{Column: column, Value: connectors.Shorten(*bad[0]), Reason: "column_types asks for " + typ + ", which does not hold it exactly"}
+		err = &connectors.ValueError{Column: column, Value: connectors.Shorten(*bad[0]), Row: connectors.NamedRow(named, bad[1:]), Reason: "column_types asks for " + typ + ", which does not hold it exactly"}
 	}
 	return t, err
 }

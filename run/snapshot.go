@@ -215,8 +215,9 @@ func (s *snapshotRun) metaColumns() []connectors.Column {
 
 // first lands a new history.
 func (s *snapshotRun) first(ctx context.Context, cols []connectors.Column, current string) error {
-	options := targetOptions(s.p.Node, s.p.Plan)
-	options.UniqueKey, options.Watermark = []string{compute.ScdID}, ""
+	n := s.p.Node
+	options := targetOptions(n, s.p.Plan)
+	options.UniqueKey, options.NamedBy, options.Watermark = []string{compute.ScdID}, n.Config.UniqueKey, ""
 	spec := connectors.StageSpec{RunID: s.runner.RunID, Target: s.p.Target, Columns: append(cols, s.metaColumns()...), Options: options}
 	start := time.Now()
 	src := &computed{model: s.m, sql: s.h.First(current), res: s.res}
@@ -246,7 +247,11 @@ func (s *snapshotRun) next(ctx context.Context, cols []connectors.Column, curren
 	}
 	s.columns(fit)
 	start := time.Now()
-	rows, err := s.m.Keep(ctx, "changes", s.h.Changes(compute.Kept("fitted"), compute.Kept("open")))
+	current, open, err := s.aligned(ctx, &fit)
+	if err != nil {
+		return err
+	}
+	rows, err := s.m.Keep(ctx, "changes", s.h.Changes(current, open))
 	s.res.Timings.Compute += time.Since(start)
 	if err != nil || rows == 0 && len(fit.Alter) == 0 {
 		return err // nothing changed: the target is not written
@@ -258,7 +263,7 @@ func (s *snapshotRun) next(ctx context.Context, cols []connectors.Column, curren
 		d.Columns = append(d.Columns, c.Name)
 	}
 	options := targetOptions(n, s.p.Plan)
-	options.UniqueKey, options.Watermark = []string{compute.ScdID}, ""
+	options.UniqueKey, options.NamedBy, options.Watermark = []string{compute.ScdID}, n.Config.UniqueKey, ""
 	spec := connectors.StageSpec{RunID: r.RunID, Target: s.p.Target, Columns: fit.Columns, Options: options}
 	start = time.Now()
 	none := make([]string, len(d.Columns))

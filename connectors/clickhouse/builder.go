@@ -49,7 +49,7 @@ func (c *conn) StageSelect(ctx context.Context, s connectors.StageSelect) (conne
 		return nil, out, err
 	}
 	target := c.inDatabase(s.Target)
-	st := &staging{c: c, facts: f, target: target, table: beside(target, stagingPrefix, s.RunID), run: s.RunID, engine: s.Options.Engine, key: s.Options.UniqueKey}
+	st := &staging{c: c, facts: f, target: target, table: beside(target, stagingPrefix, s.RunID), run: s.RunID, engine: s.Options.Engine, key: s.Options.RowKey()}
 	if err = c.restore(ctx, target); err == nil {
 		err = c.ensureDatabase(ctx, target.Schema)
 	}

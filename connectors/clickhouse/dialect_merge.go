@@ -231,8 +231,13 @@ func countIfSQL(rel string, conditions []string) string {
 	return "SELECT " + strings.Join(parts, ", ") + " FROM " + rel
 }
 
-func exampleSQL(rel, name, condition string) string {
-	return "SELECT CAST(ifNull(toString(" + quote(name) + "), 'NULL') AS String) FROM " + rel + " WHERE " + condition + " LIMIT 1"
+// exampleSQL gives some columns of a row as text.
+func exampleSQL(rel string, names []string, condition string) string {
+	texts := make([]string, len(names))
+	for i, n := range names {
+		texts[i] = "CAST(ifNull(toString(" + quote(n) + "), 'NULL') AS String)"
+	}
+	return "SELECT " + strings.Join(texts, ", ") + " FROM " + rel + " WHERE " + condition + " LIMIT 1"
 }
 
 func createAsSQL(rel, like string) string { return "CREATE TABLE " + rel + " AS " + like }

@@ -308,8 +308,14 @@ func (m *merge) prove(ctx context.Context) error {
 			continue
 		}
 		e := &connectors.ValueError{Column: names[i], Value: "?", Reason: "the table's " + m.column(names[i]).t.text + " does not hold it exactly"}
-		if example, err := m.c.text(ctx, exampleSQL(m.source, names[i], conditions[i])); err == nil && len(example) > 0 {
+		named := m.d.Naming(connectors.TargetOptions{UniqueKey: m.st.key})
+		if example, err := m.c.text(ctx, exampleSQL(m.source, append([]string{names[i]}, named...), conditions[i])); err == nil && len(example) > 0 {
 			e.Value = connectors.Shorten(example[0][0])
+			var values []*string
+			for j := range named {
+				values = append(values, &example[0][1+j])
+			}
+			e.Row = connectors.NamedRow(named, values)
 		}
 		return e
 	}

@@ -15,8 +15,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/apache/arrow-go/v18/arrow/memory"
-
 	"github.com/dvt-dev/dvt/connectors"
 )
 
@@ -84,7 +82,7 @@ func open(out connectors.Output, env connectors.Env) (connectors.Conn, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &conn{cfg: cfg, log: log, alloc: memory.DefaultAllocator}, nil
+	return &conn{cfg: cfg, log: log, alloc: env.Allocator()}, nil
 }
 
 func parseConfig(out connectors.Output) (*config, error) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -45,7 +44,7 @@ func (c *conn) Stage(ctx context.Context, spec connectors.StageSpec) (connectors
 		return nil, err
 	}
 	target := c.inDatabase(spec.Target)
-	st := &staging{c: c, facts: f, target: target, table: beside(target, stagingPrefix, spec.RunID), run: spec.RunID, engine: spec.Options.Engine, key: spec.Options.UniqueKey}
+	st := &staging{c: c, facts: f, target: target, table: beside(target, stagingPrefix, spec.RunID), run: spec.RunID, engine: spec.Options.Engine, key: spec.Options.RowKey()}
 	if len(spec.Columns) == 0 {
 		return nil, fmt.Errorf("%s: a table without columns", target)
 	}
@@ -149,20 +148,11 @@ func (st *staging) valueError(err error, rec arrow.RecordBatch, col, from, to in
 		return err
 	}
 	at := st.enc[col].at(rec.Column(col), from, to)
-	row := "number " + strconv.FormatInt(st.total+int64(st.rows)+int64(at-from)+1, 10)
-	if len(st.key) > 0 {
-		var parts []string
-		for i, d := range st.defs {
-			for _, k := range st.key {
-				if k == d.name {
-					parts = append(parts, d.name+" = "+connectors.Shorten(rec.Column(i).ValueStr(at)))
-				}
-			}
-		}
-		if len(parts) > 0 {
-			row = strings.Join(parts, ", ")
-		}
+	names := make([]string, len(st.defs))
+	for i, d := range st.defs {
+		names[i] = d.name
 	}
+	row := connectors.RowName(names, st.key, st.total+int64(st.rows)+int64(at-from)+1, func(i int) string { return rec.Column(i).ValueStr(at) })
 	return &connectors.ValueError{Column: st.defs[col].name, Value: connectors.Shorten(f.value), Row: row, Reason: f.reason}
 }
 

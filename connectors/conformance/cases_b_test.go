@@ -71,7 +71,7 @@ func TestCaseB1(t *testing.T) {
 			target := to.Name()
 			from := b.Site(engine)
 			_, err := attemptFrom(from, from.Create(c), to, target, connectors.TargetOptions{})
-			refused(t, err, "c", "row 2", "NUL")
+			refused(t, err, "c", "row number 2", "NUL")
 			if _, err := to.Conn.Describe(b.ctx, target); err == nil {
 				t.Error("the target was made")
 			}

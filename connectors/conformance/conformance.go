@@ -21,6 +21,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
 	"github.com/dvt-dev/dvt/compute"
 	"github.com/dvt-dev/dvt/connectors"
 	"github.com/dvt-dev/dvt/internal/enginetest"
@@ -36,6 +38,7 @@ func full() bool { return os.Getenv("DVT_ACCEPTANCE") == "full" }
 type Bench struct {
 	testing.TB
 	Compute *compute.Engine
+	mem     *memory.CheckedAllocator // of all batches
 	ctx     context.Context
 	sites   map[string]*Site
 	dir     string
@@ -47,13 +50,14 @@ type Bench struct {
 // NewBench opens the compute engine; connections open when they are asked for.
 func NewBench(t testing.TB) *Bench {
 	t.Helper()
-	e, err := compute.Open(compute.Config{MemoryLimit: 1 << 30, Threads: 2, TempDirectory: t.TempDir(), RunID: "conformance"})
+	mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
+	e, err := compute.Open(compute.Config{MemoryLimit: 1 << 30, Threads: 2, TempDirectory: t.TempDir(), RunID: "conformance", Mem: mem})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var b [4]byte
 	_, _ = rand.Read(b[:])
-	bench := &Bench{TB: t, Compute: e, ctx: context.Background(), sites: map[string]*Site{}, read: map[string]*Staged{}, dir: t.TempDir(),
+	bench := &Bench{TB: t, Compute: e, mem: mem, ctx: context.Background(), sites: map[string]*Site{}, read: map[string]*Staged{}, dir: t.TempDir(),
 		name: fmt.Sprintf("dvt_conf_%d_%s", os.Getpid(), hex.EncodeToString(b[:]))}
 	t.Cleanup(func() {
 		for _, st := range bench.read {
@@ -67,6 +71,7 @@ func NewBench(t testing.TB) *Bench {
 		if err := e.Close(); err != nil {
 			t.Errorf("closing the compute engine: %v", err)
 		}
+		mem.AssertSize(t, 0)                      // each batch that a connection or the engine made was released
 		http.DefaultClient.CloseIdleConnections() // to ClickHouse
 	})
 	return bench
@@ -138,7 +143,7 @@ func (b *Bench) OpenSite(engine string, keys map[string]any) *Site {
 	if err != nil {
 		b.Fatal(err)
 	}
-	env := connectors.Env{ProjectDir: b.dir, RunID: "conformance", Engine: func(context.Context) (connectors.Engine, error) { return b.Compute, nil }}
+	env := connectors.Env{ProjectDir: b.dir, RunID: "conformance", Mem: b.mem, Engine: func(context.Context) (connectors.Engine, error) { return b.Compute, nil }}
 	if s.Conn, err = kindred.Open(out, env); err != nil {
 		b.Fatal(err)
 	}

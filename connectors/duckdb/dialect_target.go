@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/dvt-dev/dvt/connectors"
+	"github.com/dvt-dev/dvt/connectors/duckdb/ducksql"
 )
 
 // rowsTable is the session's own table of the rows that were sent: in the compute
@@ -76,20 +77,15 @@ func afterName(s string) string {
 
 // cast is a value of type from in a column of type to. Where they differ, each value must
 // come back from the cast as it was: a cast rounds, cuts and fails in ways of its own.
-func cast(expr, column, from, to string) string {
+// row names the row in the error (ducksql.RowName).
+func cast(expr, column, from, to, row string) string {
 	if from == to {
 		return expr
 	}
 	tried := "TRY_CAST(" + expr + " AS " + to + ")"
 	return "CASE WHEN CAST(" + tried + " AS " + from + ") IS NOT DISTINCT FROM " + expr + " THEN " + tried +
-		" ELSE error(" + literal(valueFault+column+valueEnd+to+valueEnd) + " || left(CAST(" + expr + " AS VARCHAR), 200)) END"
+		" ELSE " + ducksql.Fault(expr, column, "it does not fit the target's type "+to+" exactly", row) + " END"
 }
-
-// Marks in the text of an error that the cast above makes.
-const (
-	valueFault = "dvt-value\x1f"
-	valueEnd   = "\x1f"
-)
 
 func (d dialect) insert(target string, columns []string, exprs []string, source string) string {
 	return "INSERT INTO " + target + " (" + quotes(columns) + ") SELECT " + strings.Join(exprs, ", ") + " FROM " + source

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/dvt-dev/dvt/connectors"
+	"github.com/dvt-dev/dvt/connectors/duckdb/ducksql"
 )
 
 // Apply brings staged rows into the target in one transaction. It does not use MERGE
@@ -27,7 +28,7 @@ func (c *conn) Apply(ctx context.Context, st connectors.Staging, d connectors.De
 	c.file.swap.Lock()
 	defer c.file.swap.Unlock()
 	if out, err = x.apply(ctx, d); err != nil {
-		return out, fmt.Errorf("applying to %s: %w", x.spec.Target, valueError(err))
+		return out, fmt.Errorf("applying to %s: %w", x.spec.Target, ducksql.ValueError(err))
 	}
 	return out, x.commit(ctx)
 }
@@ -100,12 +101,13 @@ func (x *staging) merging(ctx context.Context, old *found, delta connectors.Delt
 	for i, c := range x.spec.Columns {
 		staged[c.Name] = x.from[i]
 	}
+	row := x.rowName("s")
 	for _, name := range delta.Columns {
 		if types[name] == "" || staged[name] == "" {
 			return nil, fmt.Errorf("column %q is not in both the table and the delta", name)
 		}
 		m.columns = append(m.columns, name)
-		m.exprs = append(m.exprs, cast("s."+quote(name), name, staged[name], types[name]))
+		m.exprs = append(m.exprs, cast("s."+quote(name), name, staged[name], types[name], row))
 	}
 	m.on = matches("t", "s", delta.Key, old.collated, text)
 	return m, nil
@@ -187,6 +189,11 @@ func (x *staging) copyAltered(ctx context.Context, old *found, changes []connect
 	}
 	var made []connectors.Column
 	var ddl, names, exprs []string
+	all := make([]string, len(cols))
+	for i, c := range cols {
+		all[i] = c[0]
+	}
+	row := ducksql.RowName("", all, x.spec.Options.RowKey())
 	for _, c := range cols {
 		to, keep := c[1], true
 		for i, a := range changes {
@@ -198,7 +205,7 @@ func (x *staging) copyAltered(ctx context.Context, old *found, changes []connect
 		}
 		if keep {
 			made, ddl = append(made, connectors.Column{Name: c[0]}), append(ddl, to)
-			names, exprs = append(names, c[0]), append(exprs, cast(quote(c[0]), c[0], c[1], to))
+			names, exprs = append(names, c[0]), append(exprs, cast(quote(c[0]), c[0], c[1], to, row))
 		}
 	}
 	for i, a := range changes {

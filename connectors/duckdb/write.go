@@ -86,7 +86,7 @@ func (x *staging) Write(ctx context.Context, rec arrow.RecordBatch) error {
 	if !x.spec.Options.Ordered {
 		return x.app.Append(rec)
 	}
-	numbered := ducksql.Numbered(rec, rowNumber.Name, x.sent)
+	numbered := ducksql.Numbered(x.c.env.Allocator(), rec, rowNumber.Name, x.sent)
 	defer numbered.Release()
 	x.sent += rec.NumRows()
 	return x.app.Append(numbered)
@@ -182,6 +182,11 @@ func (x *staging) name() connectors.Relation {
 	return x.c.dialect.stagingName(x.spec.RunID, x.spec.Target)
 }
 
+// rowName names a staged row in errors; alias is the rows' own.
+func (x *staging) rowName(alias string) string {
+	return ducksql.RowName(alias, connectors.Names(x.spec.Columns), x.spec.Options.RowKey())
+}
+
 // load makes the staging table in the file and fills it from source.
 func (x *staging) load(ctx context.Context, source string) error {
 	d, st := x.c.dialect, x.name()
@@ -196,16 +201,17 @@ func (x *staging) load(ctx context.Context, source string) error {
 		return err
 	}
 	names, exprs := make([]string, len(made)), make([]string, len(made))
+	row := x.rowName("")
 	for i, col := range made {
 		names[i] = col[0]
-		exprs[i] = cast(quote(col[0]), col[0], x.from[i], col[1])
+		exprs[i] = cast(quote(col[0]), col[0], x.from[i], col[1], row)
 	}
 	if source == rowsTable && x.spec.Options.Ordered {
 		source = inOrder(source)
 	}
 	x.rows, err = x.s.Count(ctx, d.insert(d.Relation(st), names, exprs, source))
 	if err != nil {
-		return valueError(err)
+		return ducksql.ValueError(err)
 	}
 	x.filled = true
 	return nil
@@ -243,19 +249,6 @@ func (x *staging) keepConstraints(ctx context.Context, st connectors.Relation, m
 		return err
 	}
 	return x.s.Exec(ctx, sql)
-}
-
-// valueError finds the value that a checked cast refused.
-func valueError(err error) error {
-	_, rest, ok := strings.Cut(err.Error(), valueFault)
-	if !ok {
-		return err
-	}
-	parts := strings.SplitN(rest, valueEnd, 3)
-	if len(parts) != 3 {
-		return err
-	}
-	return &connectors.ValueError{Column: parts[0], Value: connectors.Shorten(parts[2]), Reason: "it does not fit the target's type " + parts[1] + " exactly"}
 }
 
 // CleanStaging drops what dead runs left; loads leave nothing, but older files may have it.

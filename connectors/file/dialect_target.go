@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/dvt-dev/dvt/connectors"
+	"github.com/dvt-dev/dvt/connectors/duckdb/ducksql"
 )
 
 // rowsTable is the session's own table of the rows that were sent; it spills.
@@ -59,33 +60,24 @@ func stored(t connectors.Type) connectors.Type {
 	return t
 }
 
-// Marks in the text of an error that a checked expression makes.
-const (
-	valueFault = "dvt-value\x1f"
-	valueEnd   = "\x1f"
-)
-
-func refuse(expr, column, reason string) string {
-	return "error(" + literal(valueFault+column+valueEnd+reason+valueEnd) + " || left(CAST(" + expr + " AS VARCHAR), 200))"
-}
-
-// written is a column as a file of the format holds it.
-func written(format string, c connectors.Column, override string) string {
+// written is a column as a file of the format holds it; row names the row in errors
+// (ducksql.RowName).
+func written(format string, c connectors.Column, override, row string) string {
 	v := quote(c.Name)
 	switch to := stored(c.Type); {
 	case override != "":
-		return checked(v, c, override)
+		return checked(v, c, override, row)
 	case format == parquet && !to.Equal(c.Type):
-		return checked(v, c, to.String())
+		return checked(v, c, to.String(), row)
 	case format == csv && c.Type.Kind >= connectors.List:
-		return jsonText(v, c)
+		return jsonText(v, c, row)
 	}
 	return v
 }
 
 // jsonLine is a row as one JSON object. DuckDB's own writer would parse values of type
 // JSON and spell their numbers anew, as doubles.
-func jsonLine(cols []connectors.Column, types map[string]string) string {
+func jsonLine(cols []connectors.Column, types map[string]string, row string) string {
 	var b strings.Builder
 	for i, c := range cols {
 		sep := ","
@@ -94,10 +86,10 @@ func jsonLine(cols []connectors.Column, types map[string]string) string {
 		}
 		c, v := c, quote(c.Name)
 		if to := types[c.Name]; to != "" {
-			v = checked(v, c, to)
+			v = checked(v, c, to, row)
 			c.Type = connectors.T(connectors.Varchar) // whatever it is, to_json knows
 		}
-		b.WriteString(literal(sep+jsonName(c.Name)+":") + " || coalesce(" + jsonText(v, c) + ", 'null') || ")
+		b.WriteString(literal(sep+jsonName(c.Name)+":") + " || coalesce(" + jsonText(v, c, row) + ", 'null') || ")
 	}
 	return b.String() + "'}'"
 }
@@ -112,20 +104,20 @@ func jsonName(name string) string {
 
 // jsonText is a value as JSON text on one line, NULL for NULL. A line break in JSON text
 // is never inside a string.
-func jsonText(v string, c connectors.Column) string {
+func jsonText(v string, c connectors.Column, row string) string {
 	if c.Type.Kind == connectors.JSON {
 		return "replace(replace(CAST(" + v + " AS VARCHAR), chr(13), ' '), chr(10), ' ')"
 	}
 	text := "CAST(to_json(" + v + ") AS VARCHAR)"
 	if k := c.Type.Kind; k == connectors.Float || k == connectors.Double {
-		return "CASE WHEN " + v + " IS NULL THEN NULL WHEN isfinite(" + v + ") THEN " + text + " ELSE " + refuse(v, c.Name, notFinite) + " END"
+		return "CASE WHEN " + v + " IS NULL THEN NULL WHEN isfinite(" + v + ") THEN " + text + " ELSE " + ducksql.Fault(v, c.Name, notFinite, row) + " END"
 	}
 	if !has(c.Type, connectors.Float) && !has(c.Type, connectors.Double) {
 		return "CASE WHEN " + v + " IS NOT NULL THEN " + text + " END"
 	}
 	bare := `regexp_replace(` + text + `, '"(\\.|[^"\\])*"', '', 'g')`
 	return "CASE WHEN " + v + " IS NULL THEN NULL WHEN regexp_matches(" + bare + ", 'NaN|Infinity') THEN " +
-		refuse(v, c.Name, notFinite) + " ELSE " + text + " END"
+		ducksql.Fault(v, c.Name, notFinite, row) + " ELSE " + text + " END"
 }
 
 const notFinite = "JSON has no NaN and no infinity: cast it to VARCHAR"
@@ -144,14 +136,15 @@ func has(t connectors.Type, k connectors.Kind) bool {
 }
 
 // checked casts, and refuses a value that does not come back from the cast as it was.
-func checked(v string, c connectors.Column, to string) string {
+func checked(v string, c connectors.Column, to, row string) string {
 	tried := "TRY_CAST(" + v + " AS " + to + ")"
-	return "CASE WHEN CAST(" + tried + " AS " + c.Type.String() + ") IS NOT DISTINCT FROM " + v + " THEN " + tried + " ELSE " + refuse(v, c.Name, "it does not fit the type "+to+" exactly") + " END"
+	return "CASE WHEN CAST(" + tried + " AS " + c.Type.String() + ") IS NOT DISTINCT FROM " + v + " THEN " + tried + " ELSE " + ducksql.Fault(v, c.Name, "it does not fit the type "+to+" exactly", row) + " END"
 }
 
-// copyTo writes a file. JSON goes out as text lines without quoting.
-func copyTo(path, format string, o csvOptions, cols []connectors.Column, types map[string]string, source string, ordered bool) string {
-	opts := []string{"FORMAT " + format, "PRESERVE_ORDER " + fmt.Sprint(ordered)}
+// copyTo writes a file of the rows of source. JSON goes out as text lines without quoting.
+func copyTo(path, format string, o csvOptions, cols []connectors.Column, to connectors.TargetOptions, source string) string {
+	opts := []string{"FORMAT " + format, "PRESERVE_ORDER " + fmt.Sprint(to.Ordered)}
+	row := ducksql.RowName("", connectors.Names(cols), to.RowKey())
 	var exprs []string
 	switch format {
 	case parquet:
@@ -165,11 +158,11 @@ func copyTo(path, format string, o csvOptions, cols []connectors.Column, types m
 		}
 	case json:
 		opts[0] = "FORMAT csv, HEADER false, QUOTE '', ESCAPE '', DELIMITER '\x1f', NULLSTR ''"
-		exprs = []string{jsonLine(cols, types)}
+		exprs = []string{jsonLine(cols, to.ColumnTypes, row)}
 	}
 	if format != json {
 		for _, c := range cols {
-			exprs = append(exprs, written(format, c, types[c.Name])+" AS "+quote(c.Name))
+			exprs = append(exprs, written(format, c, to.ColumnTypes[c.Name], row)+" AS "+quote(c.Name))
 		}
 	}
 	return "COPY (SELECT " + strings.Join(exprs, ", ") + " FROM " + source + ") TO " + literal(path) + " (" + strings.Join(opts, ", ") + ")"

@@ -122,7 +122,7 @@ func (x *staging) Write(ctx context.Context, rec arrow.RecordBatch) error {
 	if !x.spec.Options.Ordered {
 		return x.app.Append(rec)
 	}
-	numbered := ducksql.Numbered(rec, rowNumber.Name, x.sent)
+	numbered := ducksql.Numbered(x.c.env.Allocator(), rec, rowNumber.Name, x.sent)
 	defer numbered.Release()
 	x.sent += rec.NumRows()
 	return x.app.Append(numbered)
@@ -164,9 +164,9 @@ func (x *staging) copy(ctx context.Context, source string) error {
 	}
 	ext := extensions[x.target.format][0]
 	x.path = filepath.Join(x.target.dir, fmt.Sprintf("%s%.8s%s%s", stagingPrefix, strings.ReplaceAll(x.spec.RunID, "-", ""), x.c.hash12(x.spec.Target), ext))
-	n, err := x.s.Count(ctx, copyTo(x.path, x.target.format, x.c.csv, x.spec.Columns, x.spec.Options.ColumnTypes, source, x.spec.Options.Ordered))
+	n, err := x.s.Count(ctx, copyTo(x.path, x.target.format, x.c.csv, x.spec.Columns, x.spec.Options, source))
 	if err != nil {
-		return valueError(err)
+		return ducksql.ValueError(err)
 	}
 	x.rows = n
 	return nil
@@ -214,19 +214,6 @@ func (x *staging) Discard(context.Context) error {
 		}
 	}
 	return err
-}
-
-// valueError finds the value that a checked expression refused.
-func valueError(err error) error {
-	_, rest, ok := strings.Cut(err.Error(), valueFault)
-	if !ok {
-		return err
-	}
-	parts := strings.SplitN(rest, valueEnd, 3)
-	if len(parts) != 3 {
-		return err
-	}
-	return &connectors.ValueError{Column: parts[0], Value: connectors.Shorten(parts[2]), Reason: parts[1]}
 }
 
 // syncFile makes a file's content durable before its name is.

@@ -99,7 +99,7 @@ func (c *Conn) allocator() memory.Allocator {
 	if c.alloc != nil {
 		return c.alloc
 	}
-	return memory.DefaultAllocator
+	return c.env.Allocator()
 }
 
 // at fills in the connection's default database.

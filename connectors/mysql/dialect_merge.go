@@ -145,7 +145,8 @@ func hitPart(rel connectors.Relation, key []*target) string {
 
 // losesSQL finds a staged value that the target's column would take in changed and without
 // a word; "" if its type does not do that.
-func losesSQL(rel connectors.Relation, name string, to, from native) string {
+// named are the columns that name its row.
+func losesSQL(rel connectors.Relation, name string, to, from native, named []string) string {
 	c, lost := quote(name), ""
 	switch to.base {
 	case "datetime", "timestamp", "time":
@@ -183,7 +184,7 @@ func losesSQL(rel connectors.Relation, name string, to, from native) string {
 	default:
 		return ""
 	}
-	return "SELECT CAST(" + c + " AS CHAR) FROM " + relation(rel) + " WHERE " + c + " IS NOT NULL AND " + lost + " LIMIT 1"
+	return "SELECT " + charsSQL(append([]string{name}, named...)) + " FROM " + relation(rel) + " WHERE " + c + " IS NOT NULL AND " + lost + " LIMIT 1"
 }
 
 func pow10(n int) int64 {
@@ -198,9 +199,18 @@ func usesIndexSQL(rel connectors.Relation, index string) string {
 	return "SELECT 1 FROM " + relation(rel) + " FORCE INDEX (" + quote(index) + ") LIMIT 0"
 }
 
+// charsSQL is a list of columns as text, for messages.
+func charsSQL(columns []string) string {
+	out := make([]string, len(columns))
+	for i, c := range columns {
+		out[i] = "CAST(" + quote(c) + " AS CHAR)"
+	}
+	return strings.Join(out, ", ")
+}
+
 // nullSQL finds a NULL, for columns that would give it a value of their own.
-func nullSQL(rel connectors.Relation, name string) string {
-	return "SELECT 1 FROM " + relation(rel) + " WHERE " + quote(name) + " IS NULL LIMIT 1"
+func nullSQL(rel connectors.Relation, name string, named []string) string {
+	return "SELECT " + charsSQL(append([]string{name}, named...)) + " FROM " + relation(rel) + " WHERE " + quote(name) + " IS NULL LIMIT 1"
 }
 
 // cascadesSQL lists the foreign keys that change other tables when a row of rel goes.

@@ -215,21 +215,22 @@ func (m *merge) provenColumn(ctx context.Context, name string) error {
 	i := m.table.Index(name)
 	col, staged := m.table.Columns[i], m.st.column(name)
 	to := parseNative(col.Native)
-	if sql := losesSQL(m.source, name, to, staged.nat); sql != "" {
+	named := m.d.Naming(m.st.spec.Options)
+	if sql := losesSQL(m.source, name, to, staged.nat, named); sql != "" {
 		rows, err := m.s.rows(ctx, sql)
 		if err != nil {
 			return err
 		}
 		if len(rows) > 0 {
-			return &connectors.ValueError{Column: name, Value: connectors.Shorten(rows[0][0].s), Reason: "the table's " + col.Native + " does not hold it exactly"}
+			return &connectors.ValueError{Column: name, Value: connectors.Shorten(rows[0][0].s), Row: rowName(named, rows[0][1:]), Reason: "the table's " + col.Native + " does not hold it exactly"}
 		}
 	}
 	if col.Nullable || to.base != "timestamp" && !strings.Contains(m.info.columns[i].attribute, "auto_increment") {
 		return nil
 	}
-	rows, err := m.s.rows(ctx, nullSQL(m.source, name))
+	rows, err := m.s.rows(ctx, nullSQL(m.source, name, named))
 	if err == nil && len(rows) > 0 {
-		err = &connectors.ValueError{Column: name, Value: "NULL", Reason: "the table would put a value of its own in its place"}
+		err = &connectors.ValueError{Column: name, Value: "NULL", Row: rowName(named, rows[0][1:]), Reason: "the table would put a value of its own in its place"}
 	}
 	return err
 }
@@ -300,4 +301,15 @@ func (m *merge) readWhole(ctx context.Context) error {
 	m.on, m.seek = on, len(key) > 0
 	_, err = m.s.exec(ctx, hitPart(m.source, key))
 	return err
+}
+
+// rowName is a row's name made of columns and their values.
+func rowName(columns []string, values []cell) string {
+	texts := make([]*string, len(values))
+	for i := range values {
+		if !values[i].null {
+			texts[i] = &values[i].s
+		}
+	}
+	return connectors.NamedRow(columns, texts)
 }

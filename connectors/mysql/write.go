@@ -252,20 +252,9 @@ func (st *staging) Write(ctx context.Context, rec arrow.RecordBatch) error {
 	return nil
 }
 
-// fault names the value that the target cannot hold, its row by the unique key.
+// fault names the value that the target cannot hold, and its row.
 func (st *staging) fault(rec arrow.RecordBatch, k, i int, reason string) error {
-	row := "number " + strconv.FormatInt(st.written+1, 10)
-	var key []string
-	for _, name := range st.spec.Options.UniqueKey {
-		for j := range st.spec.Columns {
-			if st.spec.Columns[j].Name == name {
-				key = append(key, name+" = "+connectors.Shorten(rec.Column(j).ValueStr(i)))
-			}
-		}
-	}
-	if len(key) > 0 {
-		row = strings.Join(key, ", ")
-	}
+	row := connectors.RowName(connectors.Names(st.spec.Columns), st.spec.Options.RowKey(), st.written+1, func(j int) string { return valueText(rec.Column(j), i) })
 	return &connectors.ValueError{Column: st.cols[k].col.Name, Value: connectors.Shorten(valueText(rec.Column(k), i)), Row: row, Reason: reason}
 }
 

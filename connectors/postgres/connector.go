@@ -67,7 +67,7 @@ func Open(out connectors.Output, env connectors.Env) (connectors.Conn, error) {
 	}
 	schema := defaultSchema(out)
 	return &conn{name: out.Name, settings: s, schema: schema, dialect: dialect{schema: schema}, pool: pool,
-		mem: memory.DefaultAllocator, log: log}, nil
+		mem: env.Allocator(), log: log}, nil
 }
 
 func poolConfig(s *settings, application string) (*pgxpool.Config, error) {

@@ -208,11 +208,11 @@ func (m *mergeTexts) repeatedQuery() string {
 	return "SELECT " + strings.Join(texts, ", ") + m.from() + " GROUP BY " + strings.Join(groups, ", ") + " HAVING count(*) > 1 LIMIT 1"
 }
 
-// lossQuery finds a staged value that a cast changes, with its row's key.
-func (m *mergeTexts) lossQuery(column, loss string) string {
+// lossQuery finds a staged value that a cast changes, with the columns that name its row.
+func (m *mergeTexts) lossQuery(column, loss string, named []string) string {
 	sql := "SELECT s." + quoteIdent(column) + "::text"
-	for _, k := range m.keys {
-		sql += ", s." + quoteIdent(k.name) + "::text"
+	for _, c := range named {
+		sql += ", s." + quoteIdent(c) + "::text"
 	}
 	return sql + m.from() + " WHERE " + loss + " LIMIT 1"
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -24,7 +23,7 @@ type encoder struct {
 	names  []string
 	cols   []columnEncoder
 	binary bool
-	keys   []int // columns that name a row in messages
+	keys   []string // columns that name a row in messages
 	out    []byte
 	rows   int64
 }
@@ -38,7 +37,7 @@ type columnEncoder struct {
 // newEncoder chooses the form. infos are the staging table's columns in the order of
 // cols, types their spelling.
 func newEncoder(cols []connectors.Column, types []string, infos []typeInfo, keys []string, stripNUL bool) (*encoder, error) {
-	e := &encoder{binary: true}
+	e := &encoder{binary: true, keys: keys}
 	if len(cols) != len(infos) {
 		return nil, fmt.Errorf("the staging table has %d columns, expected are %d", len(infos), len(cols))
 	}
@@ -51,11 +50,6 @@ func newEncoder(cols []connectors.Column, types []string, infos []typeInfo, keys
 		}
 		e.binary = e.binary && bound[i] != nil
 		e.names = append(e.names, col.Name)
-		for _, k := range keys {
-			if k == col.Name {
-				e.keys = append(e.keys, i)
-			}
-		}
 	}
 	for i, col := range cols {
 		ce := columnEncoder{bind: bound[i], text: textEncoder(col.Type, false, stripNUL)}
@@ -160,16 +154,8 @@ func (e *encoder) valueError(rec arrow.RecordBatch, col, row int, err error) err
 	return &connectors.ValueError{Column: e.names[col], Value: connectors.Shorten(bad.value), Row: e.rowName(rec, row), Reason: bad.reason}
 }
 
-// rowName names a row by its key, else by its number.
 func (e *encoder) rowName(rec arrow.RecordBatch, row int) string {
-	if len(e.keys) == 0 {
-		return strconv.FormatInt(e.rows+1, 10)
-	}
-	var parts []string
-	for _, i := range e.keys {
-		parts = append(parts, e.names[i]+" = "+e.spell(rec, i, row))
-	}
-	return strings.Join(parts, ", ")
+	return connectors.RowName(e.names, e.keys, e.rows+1, func(i int) string { return e.spell(rec, i, row) })
 }
 
 // spell is a value for a message.

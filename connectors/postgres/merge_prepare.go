@@ -72,28 +72,33 @@ func (m *merge) lossless(ctx context.Context, from, to *mergeColumn) error {
 	if loss == "" {
 		return nil
 	}
-	rows, err := m.st.c.query(ctx, m.st.conn(), m.texts.lossQuery(from.name, loss))
+	named := m.delta.Naming(m.st.spec.Options)
+	rows, err := m.st.c.query(ctx, m.st.conn(), m.texts.lossQuery(from.name, loss, named))
 	if err != nil || len(rows) == 0 {
 		return err
 	}
-	return &connectors.ValueError{Column: from.name, Value: connectors.Shorten(rows[0][0].s), Row: m.keyText(rows[0][1:]),
+	return &connectors.ValueError{Column: from.name, Value: connectors.Shorten(rows[0][0].s), Row: rowName(named, rows[0][1:]),
 		Reason: fmt.Sprintf("the column of type %s does not hold it; widen the column or cast it in the model", to.typ)}
 }
 
 // keyText names a row by its key.
 func (m *merge) keyText(values []cell) string {
-	s := ""
-	for i, v := range values {
-		if i > 0 {
-			s += ", "
-		}
-		text := connectors.Shorten(v.s)
-		if v.null {
-			text = "NULL"
-		}
-		s += m.texts.keys[i].name + " = " + text
+	names := make([]string, len(values))
+	for i := range names {
+		names[i] = m.texts.keys[i].name
 	}
-	return s
+	return rowName(names, values)
+}
+
+// rowName is a row's name made of columns and their values.
+func rowName(columns []string, values []cell) string {
+	texts := make([]*string, len(values))
+	for i := range values {
+		if !values[i].null {
+			texts[i] = &values[i].s
+		}
+	}
+	return connectors.NamedRow(columns, texts)
 }
 
 // prepareKeys learns what the staged keys look like and tells the planner. Without that

@@ -110,7 +110,7 @@ func (st *staging) create(ctx context.Context) error {
 	for i, row := range rows {
 		infos[i] = scanType(row)
 	}
-	st.enc, err = newEncoder(st.spec.Columns, types, infos, st.spec.Options.UniqueKey, c.settings.stripNUL)
+	st.enc, err = newEncoder(st.spec.Columns, types, infos, st.spec.Options.RowKey(), c.settings.stripNUL)
 	return err
 }
 

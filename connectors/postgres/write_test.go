@@ -216,7 +216,7 @@ func TestNULBytes(t *testing.T) {
 	defer rec.Release()
 	for _, keys := range [][]string{nil, {"id"}} {
 		err := d.load(connectors.StageSpec{Target: d.rel("t"), Columns: cols, Options: connectors.TargetOptions{UniqueKey: keys}}, []arrow.RecordBatch{rec})
-		row := "2"
+		row := `number 2 (id = 8, s = "b\x00c", l = {"x"})`
 		if keys != nil {
 			row = "id = 8"
 		}

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"strconv"
 	"strings"
 	"time"
 
@@ -114,11 +115,16 @@ func (d dialect) land(from connectors.Relation, columns []string) string {
 	return "INSERT INTO " + d.Relation(landing) + " (" + names + ") SELECT " + names + " FROM " + d.Relation(from) + " ORDER BY rowid"
 }
 
-// moved are the staged and the landed value of a column, and the rowid, where they are
-// spelled differently. Both tables were filled in the same order, from empty.
-func (d dialect) moved(from connectors.Relation, column string) string {
+// moved are the staged and the landed value of a column, and the staged columns that name
+// the row, where they are spelled differently. Both tables were filled in the same order, from empty.
+func (d dialect) moved(from connectors.Relation, column string, named []string) string {
 	c := quote(column)
-	return "SELECT s." + c + ", l." + c + " FROM (SELECT row_number() OVER (ORDER BY rowid) AS n, " + c + " FROM " + d.Relation(from) + ") AS s JOIN " +
+	shown, kept := "", ""
+	for i, name := range named {
+		shown += ", s.k" + strconv.Itoa(i)
+		kept += ", " + quote(name) + " AS k" + strconv.Itoa(i)
+	}
+	return "SELECT s." + c + ", l." + c + shown + " FROM (SELECT row_number() OVER (ORDER BY rowid) AS n, " + c + kept + " FROM " + d.Relation(from) + ") AS s JOIN " +
 		d.Relation(landing) + " AS l ON l.rowid = s.n WHERE CAST(s." + c + " AS BLOB) IS NOT CAST(l." + c + " AS BLOB)"
 }
 

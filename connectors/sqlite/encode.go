@@ -12,7 +12,6 @@ import (
 	"math/big"
 	"regexp"
 	"strconv"
-	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -85,18 +84,8 @@ func (e *encoder) refuse(row int, value, reason string) error {
 
 // row names a row by the model's key, or by its place in the stream.
 func (e *encoder) row(i int) string {
-	var parts []string
-	for _, key := range e.st.spec.Options.UniqueKey {
-		for c, col := range e.st.spec.Columns {
-			if strings.EqualFold(col.Name, key) {
-				parts = append(parts, key+"="+connectors.Shorten(e.rec.Column(c).ValueStr(i)))
-			}
-		}
-	}
-	if len(parts) > 0 {
-		return strings.Join(parts, ", ")
-	}
-	return fmt.Sprintf("number %d", e.st.rows+int64(i)+1)
+	spec := e.st.spec
+	return connectors.RowName(connectors.Names(spec.Columns), spec.Options.RowKey(), e.st.rows+int64(i)+1, func(c int) string { return e.rec.Column(c).ValueStr(i) })
 }
 
 // each calls f for every value that is not NULL.

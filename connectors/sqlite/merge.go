@@ -267,15 +267,22 @@ func (m *merge) land(ctx context.Context, used, cross []string) error {
 			return err
 		}
 	}
+	named := m.delta.Naming(st.spec.Options)
 	for _, name := range cross {
 		c := m.column(name)
-		err := st.s.rows(ctx, d.moved(st.rel, name), func(r *stmt) error {
+		err := st.s.rows(ctx, d.moved(st.rel, name, named), func(r *stmt) error {
 			before, after := r.text(0), r.text(1)
 			if r.class(0) != r.class(1) || before != after {
 				if sameValue(c, r, before, after) {
 					return nil
 				}
-				return &connectors.ValueError{Column: c.Name, Value: connectors.Shorten(before),
+				values := make([]*string, len(named))
+				for i := range named {
+					if v := r.text(2 + i); !r.null(2 + i) {
+						values[i] = &v
+					}
+				}
+				return &connectors.ValueError{Column: c.Name, Value: connectors.Shorten(before), Row: connectors.NamedRow(named, values),
 					Reason: fmt.Sprintf("the column declares %s, which would make it %s; run with --full-refresh to rebuild the table", c.Native, after)}
 			}
 			return nil

@@ -294,7 +294,7 @@ func TestApplyRefusals(t *testing.T) {
 		{"strict", "(id INTEGER, s INTEGER) STRICT", idS, rows, connectors.Delta{Strategy: upsert, Key: key}, "cannot store TEXT value"},
 		{"repeated key", "(id INTEGER, s TEXT)", idS, [][]any{{"7", "x"}, {"7", "y"}}, connectors.Delta{Strategy: upsert, Key: key}, "several rows of the delta: id = 7"},
 		{"repeated NULL key", "(id INTEGER, s TEXT)", idS, [][]any{{"∅", "x"}, {"∅", "y"}}, connectors.Delta{Strategy: upsert, Key: key}, "several rows of the delta: id = NULL"},
-		{"number of a text", "(id INTEGER, s MONEY)", idS, [][]any{{"1", "05"}}, connectors.Delta{Strategy: upsert, Key: key}, `column "s": value 05: the column declares MONEY, which would make it 5`},
+		{"number of a text", "(id INTEGER, s MONEY)", idS, [][]any{{"1", "05"}}, connectors.Delta{Strategy: upsert, Key: key}, `column "s": value 05 in row id = 1: the column declares MONEY, which would make it 5`},
 		{"digits lost", "(id INTEGER, s DECIMAL(30,2))", []connectors.Column{idS[0], {Name: "s", Type: connectors.Dec(30, 2)}}, [][]any{{"1", "12345678901234567890.12"}}, connectors.Delta{Strategy: upsert, Key: key}, "value 12345678901234567890.12"},
 		{"no such column", "(id INTEGER)", idS, rows, connectors.Delta{Strategy: upsert, Key: key}, `column "s" is not in both`},
 		{"no such key", "(id INTEGER, s TEXT)", idS, rows, connectors.Delta{Strategy: upsert, Key: []string{"x"}}, `key column "x"`},

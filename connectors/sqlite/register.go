@@ -10,8 +10,6 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/apache/arrow-go/v18/arrow/memory"
-
 	"github.com/dvt-dev/dvt/connectors"
 )
 
@@ -55,7 +53,7 @@ func open(out connectors.Output, env connectors.Env) (*conn, error) {
 		}
 	}
 	c := &conn{
-		name: out.Name, env: env, alloc: memory.DefaultAllocator,
+		name: out.Name, env: env, alloc: env.Allocator(),
 		d: dialect{schema: schemaKey(out), policy: policy},
 	}
 	for _, p := range paths {

@@ -187,7 +187,7 @@ func TestWriteValues(t *testing.T) {
 		rec.Release()
 		if reason, fails := strings.CutPrefix(k.back, "!"); fails {
 			var ve *connectors.ValueError
-			if !errors.As(err, &ve) || ve.Row != "k=5" || !strings.Contains(ve.Error(), reason) {
+			if !errors.As(err, &ve) || ve.Row != "k = 5" || !strings.Contains(ve.Error(), reason) {
 				t.Errorf("%s: error %v, want one with %q", name, err, reason)
 			}
 			continue

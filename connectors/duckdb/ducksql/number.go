@@ -6,10 +6,10 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 )
 
-// Numbered is rec with one column more, called name: first, first+1, … The caller releases
-// it.
-func Numbered(rec arrow.RecordBatch, name string, first int64) arrow.RecordBatch {
-	b := array.NewInt64Builder(memory.DefaultAllocator)
+// Numbered is rec with one column more, made in mem and called name: first, first+1, … The
+// caller releases it.
+func Numbered(mem memory.Allocator, rec arrow.RecordBatch, name string, first int64) arrow.RecordBatch {
+	b := array.NewInt64Builder(mem)
 	defer b.Release()
 	b.Reserve(int(rec.NumRows()))
 	for i := range rec.NumRows() {
