@@ -6,6 +6,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
+	"github.com/dvt-dev/dvt/connectors"
 	"github.com/dvt-dev/dvt/planner"
 )
 
@@ -34,7 +35,18 @@ func (m *Model) Keys(ctx context.Context, catalog, schema, name, column string, 
 
 // texts runs a small query whose columns are text.
 func (m *Model) texts(ctx context.Context, sql string) (rows [][]*string, err error) {
-	err = m.Query(ctx, sql, false, func(rec arrow.RecordBatch) error {
+	err = m.Query(ctx, sql, false, gather(&rows))
+	return rows, err
+}
+
+func textRows(ctx context.Context, s connectors.Session, sql string) (rows [][]*string, err error) {
+	err = s.Query(ctx, sql, gather(&rows))
+	return rows, err
+}
+
+// gather appends the rows of batches whose columns are text.
+func gather(rows *[][]*string) func(arrow.RecordBatch) error {
+	return func(rec arrow.RecordBatch) error {
 		for i := range int(rec.NumRows()) {
 			row := make([]*string, rec.NumCols())
 			for j := range row {
@@ -43,9 +55,8 @@ func (m *Model) texts(ctx context.Context, sql string) (rows [][]*string, err er
 					row[j] = &text
 				}
 			}
-			rows = append(rows, row)
+			*rows = append(*rows, row)
 		}
 		return nil
-	})
-	return rows, err
+	}
 }

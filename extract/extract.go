@@ -158,7 +158,7 @@ func (j *job) run(ctx context.Context, which []int) (err error) {
 func (j *job) reads(which []int) int {
 	n := 0
 	for _, i := range which {
-		if !j.plan.Extracts[i].Pruned {
+		if x := &j.plan.Extracts[i]; !x.Pruned && x.Index == "" {
 			n++
 		}
 		if j.chunks.cuts(i, &j.plan.Extracts[i]) {
@@ -184,6 +184,9 @@ func (j *job) one(ctx context.Context, i int, source reader) error {
 
 func (j *job) stage(ctx context.Context, i int, x *planner.Extract, source reader) error {
 	rel := x.Relation
+	if x.Index != "" {
+		return nil // staged by the caller
+	}
 	if j.chunks.cuts(i, x) {
 		return j.chunked(ctx, i, x, source)
 	}

@@ -99,6 +99,9 @@ type Extract struct {
 	// Pruned is set when the plan needs no row of the relation: nothing is sent and
 	// an empty table is staged.
 	Pruned bool
+	// Index is set when the rows come from a kept copy of the relation's columns, not
+	// from its source: the copy's path, for people.
+	Index string
 
 	order []string // the ORDER BY that belongs to Limit
 	skip  bool     // Limit counts rows that an OFFSET leaves out

@@ -11,6 +11,7 @@ import (
 	"github.com/dvt-dev/dvt/compute"
 	"github.com/dvt-dev/dvt/connectors"
 	"github.com/dvt-dev/dvt/extract"
+	"github.com/dvt-dev/dvt/index"
 	"github.com/dvt-dev/dvt/load"
 )
 
@@ -30,10 +31,23 @@ func (r *Runner) applyDelta(ctx context.Context, p *Prepared, target connectors.
 	}
 	defer r.closeModel(m, p.Node.Name)
 	start := time.Now()
+	ix, err := r.openIndex(ctx, p, m)
+	if err != nil {
+		return err
+	}
+	if ix != nil {
+		defer func() {
+			r.closeModel(m, p.Node.Name) // before what its views read
+			if err := ix.Close(); err != nil {
+				r.Log.Warn("closing the index", "model", p.Node.Name, "error", err)
+			}
+		}()
+	}
 	progress, end := r.begin(p.Node.Name)
 	defer end()
 	ran, stats, err := extract.Run(ctx, p.Plan, m, r.Conns.Get, r.limits, progress)
 	res.carriedOut(ran)
+	countIndex(p, ix, stats)
 	res.addExtracts(stats)
 	res.Timings.Extract += time.Since(start)
 	if err != nil {
@@ -53,11 +67,11 @@ func (r *Runner) applyDelta(ctx context.Context, p *Prepared, target connectors.
 	if err != nil {
 		return err
 	}
-	return r.land(ctx, p, target, m, sql, fit, res)
+	return r.land(ctx, p, target, m, ix, sql, fit, res)
 }
 
 // land stages what sql gives and applies it.
-func (r *Runner) land(ctx context.Context, p *Prepared, target connectors.Conn, m *compute.Model, sql string, fit load.Fit, res *Result) error {
+func (r *Runner) land(ctx context.Context, p *Prepared, target connectors.Conn, m *compute.Model, ix *index.Index, sql string, fit load.Fit, res *Result) error {
 	d := *p.Delta
 	d.Alter = fit.Alter
 	d.State = r.stateWithin(p)
@@ -87,6 +101,9 @@ func (r *Runner) land(ctx context.Context, p *Prepared, target connectors.Conn, 
 	}
 	if done.StateMoved {
 		r.emit(Warn, "warning", p.Node, "", nil, "model '"+p.Node.Name+"': another run moved the state first: it is left as that run set it")
+	}
+	if err == nil {
+		r.followLoad(ctx, p, ix, m, d, sql)
 	}
 	if err == nil && (done.StateSaved || done.StateMoved) && p.window != nil {
 		p.window.moves = false

@@ -69,6 +69,9 @@ type sourceEntry struct {
 	Rows       int64  `json:"rows"`
 	Bytes      int64  `json:"bytes"`
 	SQL        string `json:"sql"`
+	// Index is the copy of {{ this }} that the rows come from; Rows are those that it
+	// took to build it.
+	Index string `json:"index,omitempty"`
 }
 
 // WriteArtifacts writes run_results.json and manifest.json to the project's target
@@ -214,7 +217,10 @@ func (r *Result) block() *dvtBlock {
 		PeakMemory: r.PeakMemory, Spilled: r.Spilled,
 	}
 	for i, x := range plan.Extracts {
-		s := sourceEntry{Relation: x.Relation.Label, Connection: x.Relation.Connection, SQL: x.Query.SQL}
+		s := sourceEntry{Relation: x.Relation.Label, Connection: x.Relation.Connection, SQL: x.Query.SQL, Index: x.Index}
+		if x.Index != "" {
+			s.SQL = "" // nothing was sent
+		}
 		if i < len(r.Extracts) {
 			s.Rows, s.Bytes = r.Extracts[i].Rows, r.Extracts[i].Bytes
 		}

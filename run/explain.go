@@ -48,6 +48,14 @@ type ExplainedExtract struct {
 	Pruned     bool              `json:"pruned"`
 	Reduced    string            `json:"reduced"` // "max(updated_at)": one row is read in place of all
 	Estimate   *int64            `json:"row_estimate"`
+	// Index says that the rows are those of the index of {{ this }}.
+	Index *ExplainedIndex `json:"index"`
+}
+
+// ExplainedIndex is the kept copy of columns of {{ this }}.
+type ExplainedIndex struct {
+	Path    string   `json:"path"`
+	Columns []string `json:"columns"`
 }
 
 // ExplainedPushed is a predicate that the source applies.
@@ -81,7 +89,11 @@ func (p *Prepared) Explanation() Explanation {
 		e.KeyReductions = append(e.KeyReductions, plan.KeyText(k))
 	}
 	for _, x := range plan.Extracts {
-		e.Extracts = append(e.Extracts, explainExtract(x))
+		out := explainExtract(x)
+		if x.Index != "" {
+			out.SQL, out.Index = "", &ExplainedIndex{x.Index, indexNames(p.Node, &x)} // nothing is sent
+		}
+		e.Extracts = append(e.Extracts, out)
 	}
 	explainChunks(p, e.Extracts)
 	if q := plan.Streamed; q != nil {
@@ -168,7 +180,11 @@ func (x ExplainedExtract) write(b *strings.Builder) {
 		b.WriteString("    nothing is read: the plan needs no row of it\n")
 		return
 	}
-	indent(b, "    ", x.SQL)
+	if x.Index != nil {
+		fmt.Fprintf(b, "    index    %s (%s), built anew when it is not what the target holds\n", x.Index.Path, strings.Join(x.Index.Columns, ", "))
+	} else {
+		indent(b, "    ", x.SQL)
+	}
 	width := 0
 	for _, c := range x.Pushed {
 		width = max(width, len([]rune(c.SQL)))

@@ -191,7 +191,7 @@ func (i *increment) jinjaStyle(ctx context.Context) (*Prepared, error) {
 	if err != nil {
 		return nil, err
 	}
-	sql, scalars, err := r.inlineScalars(ctx, n, compiled, i.mode)
+	sql, scalars, indexed, err := r.inlineScalars(ctx, n, compiled, i.mode)
 	if errors.Is(err, errNullScalar) {
 		if err := i.unfiltered(); err != nil {
 			return nil, err
@@ -204,7 +204,11 @@ func (i *increment) jinjaStyle(ctx context.Context) (*Prepared, error) {
 	if err != nil {
 		return nil, err
 	}
-	return i.finish(ctx, compiled, sql, scalars, "")
+	p, err := i.finish(ctx, compiled, sql, scalars, "")
+	if err == nil {
+		p.indexed = indexed
+	}
+	return p, err
 }
 
 // finish plans the delta's SQL and fits its columns to the table.
@@ -235,6 +239,8 @@ func (i *increment) finish(ctx context.Context, compiled *project.Compiled, sql 
 			return nil, err
 		}
 	}
+	p.locked = mode.locked
+	i.runner.useIndex(p)
 	_, err = i.runner.fit(p, p.Plan.Columns)
 	return p, err
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/dvt-dev/dvt/connectors"
+	"github.com/dvt-dev/dvt/index"
 	"github.com/dvt-dev/dvt/load"
 	"github.com/dvt-dev/dvt/planner"
 	"github.com/dvt-dev/dvt/project"
@@ -25,7 +26,7 @@ func (r *Runner) incremental(ctx context.Context, n *project.Node, target connec
 		return err
 	}
 	defer release()
-	loads, err := r.prepareIncremental(ctx, n, planMode{live: true})
+	loads, err := r.prepareIncremental(ctx, n, planMode{live: true, locked: true})
 	res.Timings.Plan = time.Since(start)
 	if err != nil {
 		return err
@@ -56,7 +57,12 @@ func (r *Runner) increment(ctx context.Context, loads *increments, at int, targe
 	}
 	res.Plan, res.Compiled = p.Plan, project.Display(p.Compiled.SQL)
 	if p.Delta == nil {
-		err = r.federate(ctx, p, target, res)
+		if err := index.Discard(r.indexPath(p.Node)); err != nil {
+			return fmt.Errorf("removing the index of {{ this }}: %w", err)
+		}
+		if err = r.federate(ctx, p, target, res); err == nil {
+			r.indexLoad(ctx, p.Node, target)
+		}
 	} else {
 		err = r.applyDelta(ctx, p, target, res)
 		r.measure(res)

@@ -30,6 +30,9 @@ type Prepared struct {
 	chunks *chunking
 	// window is set for window-style models.
 	window *window
+	// locked says that this run holds the target's lock, so that the index of {{ this }}
+	// may be used; indexed that a scalar of the model read it.
+	locked, indexed bool
 }
 
 // Scalar is a subquery that was evaluated before the model and became a literal.
@@ -43,6 +46,8 @@ type planMode struct {
 	// live asks servers first and describes only what exists; otherwise a model that
 	// is not built yet takes its columns from its own plan.
 	live bool
+	// locked: the run holds the target's lock.
+	locked bool
 	// offline asks no server at all.
 	offline bool
 	// compute says why the result has to pass through the compute engine, "" if it need

@@ -31,6 +31,7 @@ type Options struct {
 	Range       string // --range start,end[,step]
 	Resume      bool   // go on after the chunks of first loads that failed
 	Store       bool   // --store-failures: keep the failing rows of every test
+	Version     string // of the program
 	// DisabledRules switches rules of the planner off by name, for tests.
 	DisabledRules map[string]bool
 }

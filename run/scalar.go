@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/dvt-dev/dvt/connectors"
 	"github.com/dvt-dev/dvt/planner"
@@ -15,6 +16,8 @@ type oneValue struct {
 	typ  connectors.Type
 	text *string
 	rows int
+	// indexed: the index of {{ this }} was read, not the target.
+	indexed bool
 }
 
 func (o *oneValue) Columns(cols []connectors.Column) error {
@@ -40,6 +43,11 @@ func (r *Runner) scalar(ctx context.Context, n *project.Node, compiled *project.
 		return nil, err
 	}
 	value := &oneValue{}
+	if mode.locked {
+		p.locked = true
+		r.useIndex(p)
+		value.indexed = slices.ContainsFunc(p.Plan.Extracts, func(x planner.Extract) bool { return x.Index != "" })
+	}
 	if err := r.show(ctx, p, value); err != nil {
 		return nil, err
 	}
@@ -54,15 +62,16 @@ func (r *Runner) scalar(ctx context.Context, n *project.Node, compiled *project.
 var errNullScalar = errors.New("a scalar over {{ this }} is NULL")
 
 // inlineScalars evaluates the uncorrelated scalar subqueries of sql that read the
-// model's own relation and puts their values into their places.
-func (r *Runner) inlineScalars(ctx context.Context, n *project.Node, compiled *project.Compiled, mode planMode) (sql string, done []Scalar, err error) {
+// model's own relation and puts their values into their places. indexed says that one of them
+// was answered by the index of {{ this }}.
+func (r *Runner) inlineScalars(ctx context.Context, n *project.Node, compiled *project.Compiled, mode planMode) (sql string, done []Scalar, indexed bool, err error) {
 	input, err := r.input(ctx, n, compiled, compiled.SQL, mode, nil)
 	if err != nil {
-		return "", nil, r.located(n, err)
+		return "", nil, false, r.located(n, err)
 	}
 	found, err := r.planner.FindScalars(ctx, input)
 	if err != nil {
-		return "", nil, r.located(n, err)
+		return "", nil, false, r.located(n, err)
 	}
 	own := map[[3]string]bool{}
 	for _, u := range compiled.Relations {
@@ -80,20 +89,21 @@ func (r *Runner) inlineScalars(ctx context.Context, n *project.Node, compiled *p
 		if !s.Alone || !overThis {
 			continue
 		}
-		value, err := r.scalar(ctx, n, compiled, s.SQL, planMode{})
+		value, err := r.scalar(ctx, n, compiled, s.SQL, planMode{locked: mode.locked})
 		if err != nil {
-			return "", nil, fmt.Errorf("evaluating %s: %w", project.Display(compiled.SQL[s.From:s.To]), err)
+			return "", nil, false, fmt.Errorf("evaluating %s: %w", project.Display(compiled.SQL[s.From:s.To]), err)
 		}
 		if value.text == nil {
-			return "", nil, errNullScalar
+			return "", nil, false, errNullScalar
 		}
 		literal, err := planner.ScalarLiteral(value.typ, *value.text)
 		if err != nil {
-			return "", nil, err
+			return "", nil, false, err
 		}
+		indexed = indexed || value.indexed
 		used = append(used, s)
 		literals = append(literals, literal)
 		done = append(done, Scalar{SQL: project.Display(compiled.SQL[s.From:s.To]), Literal: literal})
 	}
-	return planner.Splice(compiled.SQL, used, literals), done, nil
+	return planner.Splice(compiled.SQL, used, literals), done, indexed, nil
 }

@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -55,6 +56,13 @@ func (r *Runner) show(ctx context.Context, p *Prepared, sink RowSink) (err error
 			err = e
 		}
 	}()
+	ix, err := r.openIndex(ctx, p, m)
+	if err != nil {
+		return err
+	}
+	if ix != nil {
+		defer func() { err = errors.Join(err, m.Close(), ix.Close()) }()
+	}
 	if _, _, err := extract.Run(ctx, p.Plan, m, r.Conns.Get, r.limits, &extract.Progress{}); err != nil {
 		return err
 	}

@@ -154,6 +154,7 @@ func (a *app) start(ctx context.Context, which string, o run.Options) (*run.Runn
 	if err != nil {
 		return nil, err
 	}
+	o.Version = version
 	a.runner, err = run.New(ctx, p, o, a, a.log)
 	return a.runner, err
 }

@@ -229,3 +229,18 @@ func (d dialect) deleteState(schema, model, target string) string {
 func instant(t time.Time) string {
 	return "TIMESTAMPTZ " + literal(t.UTC().Format("2006-01-02 15:04:05.000000+00"))
 }
+
+var _ connectors.Fingerprinter = dialect{}
+
+// SelectFingerprint implements connectors.Fingerprinter.
+func (d dialect) SelectFingerprint(t *connectors.Table, cols []int) (connectors.Query, bool) {
+	which := make([]connectors.Column, len(cols))
+	for i, at := range cols {
+		which[i] = t.Columns[at]
+		if which[i].Collation != "" {
+			return connectors.Query{}, false
+		}
+	}
+	sql, ok := ducksql.Fingerprint(d.Relation(t.Relation), which)
+	return connectors.Query{SQL: sql, Columns: connectors.FingerprintColumns(connectors.Column{Native: "VARCHAR", Engine: engine})}, ok
+}

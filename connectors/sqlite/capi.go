@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 	"unsafe"
 
@@ -73,6 +74,8 @@ type session struct {
 	path string
 }
 
+var initOnce sync.Once
+
 func openSession(path string, create bool, wait time.Duration) (*session, error) {
 	flags := openReadWrite | openNoMutex | openURI
 	if create {
@@ -88,6 +91,12 @@ func openSession(path string, create bool, wait time.Duration) (*session, error)
 		return nil, err
 	}
 	C.lite_set_wait(s.db, s.wait)
+	initOnce.Do(func() { C.lite_init() })
+	if rc := C.lite_functions(s.db); rc != C.LITE_OK {
+		err := s.fail("", int(rc))
+		s.close()
+		return nil, err
+	}
 	return s, nil
 }
 

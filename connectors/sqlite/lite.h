@@ -42,6 +42,19 @@ WEAK int sqlite3_bind_double(sqlite3_stmt *, int, double);
 WEAK int sqlite3_bind_text(sqlite3_stmt *, int, const char *, int, void (*)(void *));
 WEAK int sqlite3_bind_blob(sqlite3_stmt *, int, const void *, int, void (*)(void *));
 WEAK int sqlite3_bind_null(sqlite3_stmt *, int);
+typedef struct sqlite3_context sqlite3_context;
+typedef struct sqlite3_value sqlite3_value;
+WEAK int sqlite3_create_function_v2(sqlite3 *, const char *, int, int, void *, void (*)(sqlite3_context *, int, sqlite3_value **),
+	void (*)(sqlite3_context *, int, sqlite3_value **), void (*)(sqlite3_context *), void (*)(void *));
+WEAK void *sqlite3_aggregate_context(sqlite3_context *, int);
+WEAK const unsigned char *sqlite3_value_text(sqlite3_value *);
+WEAK int sqlite3_value_bytes(sqlite3_value *);
+WEAK void sqlite3_result_text(sqlite3_context *, const char *, int, void (*)(void *));
+
+// lite_functions gives a connection dvt_marks(text), the sum of its texts' marks as a
+// fingerprint has them. lite_init comes before, once.
+void lite_init(void);
+int lite_functions(sqlite3 *db);
 
 // Result codes and storage classes.
 enum { LITE_OK = 0, LITE_NOMEM = 7, LITE_ROW = 100, LITE_DONE = 101 };
