@@ -69,11 +69,11 @@ func (x *IndexFile) attach(ctx context.Context, file string) error {
 		case err == nil:
 			return os.Chmod(file, 0o600)
 		case strings.Contains(err.Error(), "Could not set lock"):
-			return fmt.Errorf("%w: %v", ErrIndexBusy, err)
+			return fmt.Errorf("%w: %w", ErrIndexBusy, err)
 		case !strings.Contains(err.Error(), "Unique file handle conflict"):
 			return err
 		case time.Now().After(deadline):
-			return fmt.Errorf("%w: %v", ErrIndexBusy, err)
+			return fmt.Errorf("%w: %w", ErrIndexBusy, err)
 		}
 		select {
 		case <-time.After(5 * time.Millisecond):
