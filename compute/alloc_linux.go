@@ -33,6 +33,11 @@ static void dvt_tune(int threads, ssize_t ms) {
 */
 import "C"
 
+import (
+	"sync"
+	"time"
+)
+
 // decayMS is how long DuckDB's allocator keeps pages that are free. Its own default of a
 // second lets resident memory grow by up to 150 MB beyond memory_limit while a join
 // spills; a tenth of it costs nothing measurable.
@@ -42,5 +47,18 @@ const decayMS = 100
 // library from having a heap for each of Go's many threads.
 func tuneAllocators(threads int) { C.dvt_tune(C.int(max(2, threads)), decayMS) }
 
-// trimAllocators gives back what the C library holds free.
-func trimAllocators() { C.malloc_trim(0) }
+var (
+	trimMu   sync.Mutex
+	lastTrim time.Time
+)
+
+// trimAllocators gives back what the C library holds free. It walks the whole heap, so it
+// does nothing when it just did.
+func trimAllocators() {
+	trimMu.Lock()
+	defer trimMu.Unlock()
+	if time.Since(lastTrim) >= decayMS*time.Millisecond {
+		C.malloc_trim(0)
+		lastTrim = time.Now()
+	}
+}

@@ -34,12 +34,10 @@ func settings(memory int64, threads int, spill, maxSpill string) map[string]stri
 // thread (DuckDB 1.5, issue 22924).
 const globalSettings = "SET GLOBAL disabled_optimizers = 'join_filter_pushdown'; SET GLOBAL TimeZone = 'UTC'"
 
-const sessionSettings = "SET TimeZone = 'UTC'"
-
 const memoryQuery = `SELECT coalesce(sum(memory_usage_bytes), 0)::BIGINT, coalesce(sum(temporary_storage_bytes), 0)::BIGINT FROM duckdb_memory()`
 
 func attachMemory(catalog string) string { return "ATTACH ':memory:' AS " + quote(catalog) }
-func detach(catalog string) string       { return "DETACH " + quote(catalog) }
+func detach(catalog string) string       { return "DETACH DATABASE IF EXISTS " + quote(catalog) }
 func createSchema(catalog, schema string) string {
 	return "CREATE SCHEMA IF NOT EXISTS " + quote(catalog) + "." + quote(schema)
 }

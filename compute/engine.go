@@ -86,18 +86,14 @@ func (e *Engine) start(cfg Config) (err error) {
 	tuneAllocators(threads)
 	e.db, err = duck.Open(duck.Options{
 		Settings: settings(engineMemory(cfg), threads, e.temp.spill(), cfg.MaxTempDirectorySize),
-		Init:     append([]string{sessionSettings}, planner.ClockMacros(now)...), Allocator: cfg.Mem,
+		SetUp:    append([]string{globalSettings}, planner.ClockMacros(now)...), Allocator: cfg.Mem,
 	})
 	if err != nil {
 		return err
 	}
-	ctx := context.Background()
-	session, err := e.db.Connect(ctx)
+	session, err := e.db.Connect(context.Background())
 	if err != nil {
 		return err
-	}
-	if err := session.Exec(ctx, globalSettings); err != nil {
-		return errors.Join(err, session.Close())
 	}
 	e.stat = newSampler(session)
 	return nil

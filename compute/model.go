@@ -148,10 +148,16 @@ func (m *Model) Close() error {
 	if m.session == nil {
 		return nil
 	}
-	var errs []error
+	var drop []string
 	for catalog := range m.made {
 		if !strings.Contains(catalog, "\x00") { // a schema goes with its catalog
-			errs = append(errs, m.session.Exec(context.Background(), detach(catalog)))
+			drop = append(drop, detach(catalog))
+		}
+	}
+	var errs []error
+	if m.session.Exec(context.Background(), strings.Join(drop, "; ")) != nil {
+		for _, q := range drop { // the first failure left those after it
+			errs = append(errs, m.session.Exec(context.Background(), q))
 		}
 	}
 	errs = append(errs, m.session.Close())

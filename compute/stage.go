@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -39,14 +40,8 @@ func (m *Model) create(ctx context.Context, catalog, schema, name string, all []
 		t.cols = append(t.cols, all[at])
 		whole = whole && at == i
 	}
-	if err := m.ensure(ctx, t.catalog, schema); err != nil {
-		return stored{}, err
-	}
 	if whole {
-		return t, m.session.Exec(ctx, createTable(t.String(), t.cols))
-	}
-	if err := m.ensure(ctx, t.catalog, hiddenSchema); err != nil {
-		return stored{}, err
+		return t, m.define(ctx, t.catalog, []string{schema}, createTable(t.String(), t.cols))
 	}
 	m.hidden++
 	t.schema, t.name = hiddenSchema, fmt.Sprintf("t%d", m.hidden)
@@ -54,29 +49,38 @@ func (m *Model) create(ctx context.Context, catalog, schema, name string, all []
 	if len(t.cols) == 0 {
 		ddl = createRowsTable(t.String())
 	}
-	if err := m.session.Exec(ctx, ddl); err != nil {
-		return stored{}, err
-	}
-	return t, m.session.Exec(ctx, createView(relationName(t.catalog, schema, name), t.String(), all, extracted))
+	view := createView(relationName(t.catalog, schema, name), t.String(), all, extracted)
+	return t, m.define(ctx, t.catalog, []string{schema, hiddenSchema}, ddl, view)
 }
 
 // ensure attaches a catalog and creates a schema once.
 func (m *Model) ensure(ctx context.Context, catalog, schema string) error {
+	return m.define(ctx, catalog, []string{schema})
+}
+
+// define makes what is missing of a catalog and schemas, then runs ddl. All of it is one
+// call of DuckDB: each costs more than a small statement.
+func (m *Model) define(ctx context.Context, catalog string, schemas []string, ddl ...string) error {
+	var do []string
 	if !m.made[catalog] {
-		if err := m.session.Exec(ctx, attachMemory(catalog)); err != nil {
-			return err
-		}
-		m.made[catalog] = true
+		do = append(do, attachMemory(catalog))
+		m.made[catalog] = true // Close detaches it if it is there
 	}
-	key := catalog + "\x00" + schema
-	if m.made[key] {
+	var missing []string
+	for _, s := range schemas {
+		if key := catalog + "\x00" + s; !m.made[key] {
+			missing = append(missing, key)
+			do = append(do, createSchema(catalog, s))
+		}
+	}
+	if do = append(do, ddl...); len(do) == 0 {
 		return nil
 	}
-	if err := m.session.Exec(ctx, createSchema(catalog, schema)); err != nil {
-		return err
+	err := m.session.Exec(ctx, strings.Join(do, "; "))
+	for _, key := range missing {
+		m.made[key] = err == nil
 	}
-	m.made[key] = true
-	return nil
+	return err
 }
 
 // stageAppender fills a stored table, or only counts.

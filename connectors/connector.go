@@ -171,6 +171,8 @@ type Locker interface {
 // Engine is the compute engine (DuckDB) as connectors may use it: those whose data
 // DuckDB opens itself work through it, so that one memory limit holds.
 type Engine interface {
+	// Session opens one. The functions that all sessions share are in memory.main, so
+	// one that changes its search path keeps that in it.
 	Session(ctx context.Context) (Session, error)
 }
 

@@ -50,7 +50,7 @@ type analysis struct {
 // stale operator types, and not everything can be serialized: a folded BIT is bytes that
 // are no text. Then it tries with fewer optimizers, with none, and at last without a plan,
 // which reads every relation as a whole: slower, never wrong.
-func (s *shadow) analyze(ctx context.Context, q *query, rels []*Relation, rules ruleSet) (*analysis, error) {
+func (s *shadow) analyze(ctx context.Context, q *query, rules ruleSet) (*analysis, error) {
 	keep := rules.optimizers()
 	attempts := [][]string{keep, without(keep, "cte_inlining"), without(keep, "cte_inlining", "expression_rewriter"), nil}
 	var note string
@@ -66,10 +66,10 @@ func (s *shadow) analyze(ctx context.Context, q *query, rels []*Relation, rules 
 				return nil, err
 			}
 		}
-		a, err := s.analyzeWith(ctx, q, rels, rules, keep != nil)
+		a, err := s.analyzeWith(ctx, q, rules, keep != nil)
 		if err == nil {
 			a.note = note
-			return a, s.trace(ctx, q, rels, a)
+			return a, s.trace(ctx, q, a)
 		}
 		var fault *Error
 		if !errors.As(err, &fault) || !s.valid(ctx, q) {
@@ -90,12 +90,12 @@ func (s *shadow) valid(ctx context.Context, q *query) bool {
 }
 
 // trace sets a.from.
-func (s *shadow) trace(ctx context.Context, q *query, rels []*Relation, a *analysis) error {
+func (s *shadow) trace(ctx context.Context, q *query, a *analysis) error {
 	if a.whole {
 		a.from = a.root.from
 		return nil
 	}
-	bound, err := s.analyzeWith(ctx, q, rels, ruleSet{}, false)
+	bound, err := s.analyzeWith(ctx, q, ruleSet{}, false)
 	var fault *Error
 	if errors.As(err, &fault) { // not serialized: columns get DuckDB's types
 		return nil
@@ -107,7 +107,7 @@ func (s *shadow) trace(ctx context.Context, q *query, rels []*Relation, a *analy
 	return nil
 }
 
-func (s *shadow) analyzeWith(ctx context.Context, q *query, rels []*Relation, rules ruleSet, optimize bool) (*analysis, error) {
+func (s *shadow) analyzeWith(ctx context.Context, q *query, rules ruleSet, optimize bool) (*analysis, error) {
 	// No skip options: skip_empty would drop the constant ''.
 	root, err := s.serialize(ctx, "json_serialize_plan", q.sql, ", optimize := "+strconv.FormatBool(optimize))
 	if err != nil {
@@ -121,7 +121,7 @@ func (s *shadow) analyzeWith(ctx context.Context, q *query, rels []*Relation, ru
 		return nil, &Error{Msg: "a model is one SELECT: DuckDB plans " + strconv.Itoa(len(plans)) + " statements"}
 	}
 	top, _ := plans[0].(obj)
-	w := walker{analysis: &analysis{whole: !optimize}, rels: rels, rules: rules, ctes: map[int][]*origin{}}
+	w := walker{analysis: &analysis{whole: !optimize}, rels: s.scanned, rules: rules, ctes: map[int][]*origin{}}
 	w.root = w.visit(top)
 	return w.analysis, nil
 }

@@ -24,7 +24,7 @@ func createView(r *Relation, id int) string {
 	return "CREATE OR REPLACE VIEW " + viewName(r) + " AS SELECT * FROM system.main." + scanFunction + "(" + literal(strconv.Itoa(id)) + ")"
 }
 
-func dropView(r *Relation) string { return "DROP VIEW IF EXISTS " + viewName(r) }
+func dropView(name string) string { return "DROP VIEW IF EXISTS " + name }
 
 func boundsQuery(r *Relation, col int) string {
 	c := quote(r.Table.Columns[col].Name)
@@ -50,10 +50,10 @@ func ExecutionSettings() []string {
 	return []string{"SET TimeZone = 'UTC'", "SET disabled_optimizers = 'join_filter_pushdown'"}
 }
 
-// ClockMacros are statements that make now() and its kin constants of a DuckDB
-// connection. The execution instance needs the same ones as the shadow: a predicate
-// like ts < now() would lose rows if the extract and DuckDB's own filter used
-// different times.
+// ClockMacros are statements that make now() and its kin constants of an in-memory
+// DuckDB, for all sessions that have memory.main in their search path. The execution
+// instance needs the same ones as the shadow: a predicate like ts < now() would
+// lose rows if the extract and DuckDB's own filter used different times.
 func ClockMacros(now time.Time) []string {
 	ts := now.UTC().Format("2006-01-02 15:04:05.000000")
 	date, day := "DATE "+literal(ts[:10]), ts[11:]
@@ -65,10 +65,10 @@ func ClockMacros(now time.Time) []string {
 		{"current_localtimestamp", "TIMESTAMP " + literal(ts)}, {"current_localtime", "TIME " + literal(day)},
 		{"get_current_time", "TIMETZ " + literal(day+"+00")},
 	} {
-		out = append(out, "CREATE OR REPLACE TEMP MACRO "+m[0]+"() AS "+m[1])
+		out = append(out, "CREATE OR REPLACE MACRO memory.main."+m[0]+"() AS "+m[1])
 	}
 	// age(t) is the time since t at today's midnight.
-	return append(out, "CREATE OR REPLACE TEMP MACRO age(a) AS system.main.age(CAST("+date+" AS TIMESTAMP), a), (a, b) AS system.main.age(a, b)")
+	return append(out, "CREATE OR REPLACE MACRO memory.main.age(a) AS system.main.age(CAST("+date+" AS TIMESTAMP), a), (a, b) AS system.main.age(a, b)")
 }
 
 // ScalarLiteral is the value of a scalar as a literal of its type. text is what DuckDB

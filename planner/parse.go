@@ -53,6 +53,17 @@ const useRefs = "name tables with source() or ref()"
 
 // parse accepts exactly one SELECT that names relations in full.
 func (s *shadow) parse(ctx context.Context, sql string) (*query, error) {
+	if q := s.parsed.get(sql); q != nil {
+		return q, nil
+	}
+	q, err := s.parseNew(ctx, sql)
+	if err == nil {
+		s.parsed.put(sql, q)
+	}
+	return q, err
+}
+
+func (s *shadow) parseNew(ctx context.Context, sql string) (*query, error) {
 	root, err := s.serialize(ctx, "json_serialize_sql", sql, "")
 	if err != nil {
 		return nil, err

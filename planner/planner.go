@@ -15,6 +15,7 @@ type Planner struct {
 	slots chan struct{} // one token per shadow that may exist
 	mu    sync.Mutex
 	idle  []*shadow
+	known parsed
 
 	without guard // tests only
 }
@@ -67,6 +68,7 @@ func (p *Planner) with(ctx context.Context, f func(*shadow) error) error {
 			return err
 		}
 	}
+	s.parsed = &p.known
 	err := f(s)
 	var refused *Error
 	var typ *connectors.TypeError
@@ -128,7 +130,7 @@ func (s *shadow) plan(ctx context.Context, in Input, rules ruleSet) (*Plan, erro
 	if err := s.show(ctx, used); err != nil {
 		return nil, err
 	}
-	a, err := s.analyze(ctx, q, used, rules)
+	a, err := s.analyze(ctx, q, rules)
 	if err != nil {
 		return nil, err
 	}

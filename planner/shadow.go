@@ -44,11 +44,15 @@ type shadow struct {
 	clock      string
 	schemas    map[string]bool // "catalog" and "catalog.schema", quoted, that exist
 	types      map[string]duckdb.TypeInfo
-	visible    []*Relation // that have a view
-	broken     bool        // not to be used again
+	views      []view            // that exist, the one used last at the end
+	lastID     int               // of a view
+	scanned    map[int]*Relation // what the model that is planned sees, by its view's id
+	statements map[string]*sql.Stmt
+	parsed     *parsed // nil: none are kept
+	broken     bool    // not to be used again
 
-	mu    sync.Mutex // scanFunction's bind reads shown from DuckDB's side
-	shown [][]duckdb.ColumnInfo
+	mu    sync.Mutex                  // scanFunction's bind reads shown from DuckDB's side
+	shown map[int][]duckdb.ColumnInfo // by view
 }
 
 func openShadow(ctx context.Context) (*shadow, error) {
@@ -56,7 +60,7 @@ func openShadow(ctx context.Context) (*shadow, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the planner's DuckDB: %w", err)
 	}
-	s := &shadow{db: sql.OpenDB(connector), schemas: map[string]bool{}, types: map[string]duckdb.TypeInfo{}}
+	s := &shadow{db: sql.OpenDB(connector), schemas: map[string]bool{}, types: map[string]duckdb.TypeInfo{}, statements: map[string]*sql.Stmt{}, shown: map[int][]duckdb.ColumnInfo{}}
 	if err := s.setUp(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the planner's DuckDB: %w", err), s.close())
 	}
@@ -106,11 +110,14 @@ func (s *shadow) setUp(ctx context.Context) (err error) {
 }
 
 func (s *shadow) close() error {
-	var err error
-	if s.conn != nil {
-		err = s.conn.Close()
+	var errs []error
+	for _, st := range s.statements {
+		errs = append(errs, st.Close())
 	}
-	return errors.Join(err, s.db.Close())
+	if s.conn != nil {
+		errs = append(errs, s.conn.Close())
+	}
+	return errors.Join(append(errs, s.db.Close())...)
 }
 
 func (s *shadow) exec(ctx context.Context, q string) error {
@@ -154,8 +161,11 @@ func (s *shadow) freeze(ctx context.Context, now time.Time) error {
 // serialize runs one of the json_serialize functions. The cast to VARCHAR keeps the
 // driver from decoding JSON itself, into floats.
 func (s *shadow) serialize(ctx context.Context, function, sql, options string) (obj, error) {
+	st, err := s.statement(ctx, "SELECT "+function+"(?::VARCHAR"+options+")::VARCHAR")
 	var text string
-	err := s.conn.QueryRowContext(ctx, "SELECT "+function+"(?::VARCHAR"+options+")::VARCHAR", sql).Scan(&text)
+	if err == nil {
+		err = st.QueryRowContext(ctx, sql).Scan(&text)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("analysing the model's SQL: %w", err)
 	}
@@ -164,6 +174,18 @@ func (s *shadow) serialize(ctx context.Context, function, sql, options string) (
 		return nil, &Error{Msg: err.Error()}
 	}
 	return root, nil
+}
+
+// statement prepares q once.
+func (s *shadow) statement(ctx context.Context, q string) (*sql.Stmt, error) {
+	if st := s.statements[q]; st != nil {
+		return st, nil
+	}
+	st, err := s.conn.PrepareContext(ctx, q)
+	if err == nil {
+		s.statements[q] = st
+	}
+	return st, err
 }
 
 // emptyScan is the table function's source: columns and no rows.
@@ -178,10 +200,11 @@ func (s *shadow) bindScan(_ map[string]any, args ...any) (duckdb.ChunkTableSourc
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i, err := strconv.Atoi(fmt.Sprint(args...))
-	if err != nil || i < 0 || i >= len(s.shown) {
+	columns, ok := s.shown[i]
+	if err != nil || !ok {
 		return nil, fmt.Errorf("no relation %v", args)
 	}
-	return emptyScan{s.shown[i]}, nil
+	return emptyScan{columns}, nil
 }
 
 // shadowType is how DuckDB is told of a column whose type dvt does not know: one that

@@ -13,40 +13,83 @@ import (
 	"github.com/dvt-dev/dvt/connectors"
 )
 
+// keptViews bounds what a shadow remembers: a view costs memory by its columns.
+const keptViews = 64
+
+// view is one that exists in the shadow.
+type view struct {
+	id      int    // the argument of its scanFunction
+	name    string // as in SQL
+	columns string // their names and types
+}
+
 // show makes the relations that a model names visible under their names: a view each
-// over scanFunction with the relation's columns, in catalogs that stay attached.
+// over scanFunction with the relation's columns, in catalogs that stay attached. A view
+// that is there with the same columns serves again. Others that are there are out of
+// reach: the SQL names only what it was given.
 func (s *shadow) show(ctx context.Context, rels []*Relation) error {
-	shown := make([][]duckdb.ColumnInfo, len(rels))
-	for i, r := range rels {
+	s.scanned = map[int]*Relation{}
+	for _, r := range rels {
 		infos, err := s.columnInfos(ctx, r)
 		if err != nil {
 			return err
 		}
-		shown[i] = infos
-	}
-	s.mu.Lock()
-	s.shown = shown
-	s.mu.Unlock()
-	for i, r := range rels {
-		if err := s.schema(ctx, r); err != nil {
-			return err
-		}
-		if err := s.exec(ctx, createView(r, i)); err != nil {
+		id, err := s.showOne(ctx, r, infos)
+		if err != nil {
 			return fmt.Errorf("relation %s: %w", r.Label, err)
 		}
-		s.visible = append(s.visible, r)
+		s.scanned[id] = r
 	}
 	return nil
 }
 
-// hide drops the views again, so that no plan depends on what was planned before it.
+func (s *shadow) showOne(ctx context.Context, r *Relation, infos []duckdb.ColumnInfo) (id int, err error) {
+	var columns strings.Builder
+	for _, c := range r.Table.Columns {
+		fmt.Fprintf(&columns, "%s %s,", quote(c.Name), shadowType(c.Type))
+	}
+	v := view{name: viewName(r), columns: columns.String()}
+	// DuckDB's names ignore case: a view of the name in another case is replaced.
+	at := slices.IndexFunc(s.views, func(o view) bool { return strings.EqualFold(o.name, v.name) })
+	if at >= 0 && s.views[at].name == v.name && s.views[at].columns == v.columns {
+		v = s.views[at]
+		s.views = append(slices.Delete(s.views, at, at+1), v) // used last
+		return v.id, nil
+	}
+	if at >= 0 {
+		s.forget(s.views[at].id)
+		s.views = slices.Delete(s.views, at, at+1)
+	}
+	s.lastID++
+	v.id = s.lastID
+	s.mu.Lock()
+	s.shown[v.id] = infos
+	s.mu.Unlock()
+	if err := s.schema(ctx, r); err != nil {
+		return 0, err
+	}
+	if err := s.exec(ctx, createView(r, v.id)); err != nil {
+		return 0, err
+	}
+	s.views = append(s.views, v)
+	return v.id, nil
+}
+
+func (s *shadow) forget(id int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.shown, id)
+}
+
+// hide ends a plan: it drops the views beyond keptViews that were not used for longest.
 func (s *shadow) hide(ctx context.Context) {
-	for _, r := range s.visible {
-		if err := s.exec(context.WithoutCancel(ctx), dropView(r)); err != nil {
+	for len(s.views) > keptViews {
+		if err := s.exec(context.WithoutCancel(ctx), dropView(s.views[0].name)); err != nil {
 			s.broken = true
 		}
+		s.forget(s.views[0].id)
+		s.views = slices.Delete(s.views, 0, 1)
 	}
-	s.visible = nil
 }
 
 func (s *shadow) schema(ctx context.Context, r *Relation) error {

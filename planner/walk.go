@@ -32,7 +32,7 @@ type origin struct {
 // walker reads DuckDB's plan, bottom up.
 type walker struct {
 	*analysis
-	rels  []*Relation
+	rels  map[int]*Relation // by the argument of scanFunction
 	rules ruleSet
 	ctes  map[int][]*origin
 	// delims are the columns that a correlated subquery sees of the query around it, of
@@ -106,17 +106,17 @@ func (w *walker) visitChildren(typ string, n obj) []output {
 
 // visitGet reads a scan. Table functions of the model itself are not ours to read.
 func (w *walker) visitGet(n obj) output {
-	i := -1
+	var rel *Relation
 	if ps := list(n, "parameters"); str(n, "name") == scanFunction && len(ps) == 1 {
 		p, _ := ps[0].(obj)
-		if k, err := strconv.Atoi(str(p, "value")); err == nil && k < len(w.rels) {
-			i = k
+		if id, err := strconv.Atoi(str(p, "value")); err == nil {
+			rel = w.rels[id]
 		}
 	}
-	if i < 0 {
+	if rel == nil {
 		return output{}
 	}
-	sc := &scan{rel: w.rels[i], limit: -1}
+	sc := &scan{rel: rel, limit: -1}
 	w.scans = append(w.scans, sc)
 	w.tree += "[" + sc.rel.Name + "]"
 	columns := sc.rel.Table.Columns

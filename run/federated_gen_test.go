@@ -18,7 +18,7 @@ func (g *fedGen) table() (string, fedRel) {
 		if c.pool == "id" {
 			rel.unique = c.name
 		}
-		rel.cols = append(rel.cols, fedCol{c.name, kindOfLogical(c.logical), c.lits, c.pool == "small" || c.pool == "id"})
+		rel.cols = append(rel.cols, fedCol{name: c.name, kind: kindOfLogical(c.logical), lits: c.lits, small: c.pool == "small" || c.pool == "id", wide: c.pool == "huge" || c.pool == "big dec"})
 	}
 	return fedName(x) + " " + rel.alias, rel
 }
@@ -34,7 +34,7 @@ func (g *fedGen) source(depth int) (string, fedRel) {
 	case depth == 0 || g.chance(60):
 		return g.table()
 	case g.chance(6):
-		rel := fedRel{alias: g.alias(), cols: []fedCol{{"k", "int", nil, true}, {"s", "text", nil, false}}}
+		rel := fedRel{alias: g.alias(), cols: []fedCol{{name: "k", kind: "int", small: true}, {name: "s", kind: "text"}}}
 		return "(VALUES (1, 'a'), (2, 'A '), (5, NULL), (NULL, 'ß'), (12, 'ab')) " + rel.alias + "(k, s)", rel
 	}
 	sql, cols := g.query(depth - 1)
@@ -208,7 +208,7 @@ func (g *fedGen) aggregates(rels []fedRel, first int) (items []string, cols []fe
 		case g.chance(50):
 			sql, out = g.pick("min(", "max(")+q+")", c
 			out.small = false
-		case c.kind == "int" || c.kind == "dec":
+		case (c.kind == "int" || c.kind == "dec") && !c.wide:
 			sql, out = "sum("+q+"::HUGEINT)", fedCol{kind: "int"}
 			if c.kind == "dec" {
 				sql, out = "sum("+q+")", fedCol{kind: "dec"}
@@ -313,6 +313,7 @@ func (g *fedGen) union(depth int) (string, []fedCol) {
 	right, others := side(kinds)
 	for i := range cols {
 		cols[i].lits, cols[i].small = append(slices.Clone(cols[i].lits), others[i].lits...), cols[i].small && others[i].small
+		cols[i].wide = cols[i].wide || others[i].wide
 	}
 	return left + " " + g.pick("UNION ALL", "UNION ALL", "UNION", "EXCEPT", "EXCEPT ALL", "INTERSECT", "INTERSECT ALL") + " " + right, cols
 }

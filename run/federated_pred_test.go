@@ -45,6 +45,9 @@ type fedCol struct {
 	kind  fedKind
 	lits  []string // in order
 	small bool     // sums and products fit
+	// wide values leave no room: sums overflow or not by the order of the rows, and casts
+	// for a comparison fail or not by which of two conjuncts DuckDB evaluates first.
+	wide bool
 }
 
 // fedRel is something in FROM under its alias. With unique set, that column alone orders
@@ -104,8 +107,14 @@ func (g *fedGen) lit(c fedCol) string {
 	}
 	switch c.kind {
 	case "int":
+		if c.wide {
+			return g.pick("2.5e0", "1e0", "CAST('nan' AS DOUBLE)", "'2'", "3000000000", "18446744073709551616", "1::UTINYINT")
+		}
 		return g.pick("2.5", "-0.5", "1e0", "2.5e0", "CAST('nan' AS DOUBLE)", "'2'", "3000000000", "18446744073709551616", "1::UTINYINT", "1.0")
 	case "dec":
+		if c.wide {
+			return g.pick("0", "1.5", "-2.250", "3.333", "1e0", "2.50", "9999999.991", "1::FLOAT", "'1.5'")
+		}
 		return g.pick("0", "1.5", "-2.250", "3.333", "1e0", "2.50", "9999999.991", "0.00000000001", "1::FLOAT", "'1.5'")
 	case "float":
 		return g.pick("0", "1.5", "0.1", "0.1::FLOAT", "1e-1", "-0.0", "2", "16777217", "'0.1'", "CAST('nan' AS DOUBLE)", "CAST('-inf' AS DOUBLE)")
@@ -211,14 +220,20 @@ func (g *fedGen) special(q string, c fedCol) string {
 	case "text":
 		return g.textual(q, c)
 	case "int":
+		if c.wide {
+			return g.pick(q+"::DOUBLE > 1.5", q+"::VARCHAR LIKE '1%'", q+" // 2 > 1", q+" % 2 = 0")
+		}
 		if !c.small {
 			return g.pick(q+"::DOUBLE > 1.5", q+"::VARCHAR LIKE '1%'", q+"::HUGEINT + 1 > 3", q+"::DECIMAL(38,0) <> 5")
 		}
 		return g.pick(q+" + 1 > 4", q+" * 2 = 10", "30 - "+q+" > 3", q+" / 2 > 1.5", q+" // 2 = 3", q+" % 2 = 1", "abs("+q+") >= 2", "- "+q+"::INTEGER < -1", q+"::VARCHAR = '3'", q+"::DOUBLE > 1.5", q+"::BIGINT >= 4")
 	case "dec":
+		if c.wide {
+			return g.pick(q+"::DOUBLE >= 1.5", q+"::VARCHAR LIKE '%5%'", q+" IS NOT NULL")
+		}
 		return g.pick(q+"::DECIMAL(38,10) + 1 > 2.5", q+"::DOUBLE >= 1.5", "round("+q+", 1) = 1.5", q+"::VARCHAR LIKE '%5%'", "abs("+q+") > 1")
 	case "float":
-		return g.pick("isnan("+q+")", "NOT isnan("+q+")", "abs("+q+") > 1", "isinf("+q+")", q+"::DOUBLE <= 0.1", q+"::FLOAT = 0.1::FLOAT", q+" + 1 > 2")
+		return g.pick("isnan("+q+")", "NOT isnan("+q+")", "abs("+q+") > 1", "isinf("+q+")", q+"::DOUBLE <= 0.1", q+"::DOUBLE = 0.1::FLOAT", q+" + 1 > 2")
 	case "date":
 		return g.pick("year("+q+") "+g.op()+" 2024", "month("+q+") = 1", q+" - 1 >= DATE '2024-01-01'", q+"::TIMESTAMP "+g.op()+" TIMESTAMP '2024-01-02 00:00:00'", "date_trunc('month', "+q+") = DATE '2024-01-01'",
 			q+" + INTERVAL 1 DAY > TIMESTAMP '2024-01-02'", "extract(dow FROM "+q+") = 2", "strftime("+q+", '%Y') = '2024'")

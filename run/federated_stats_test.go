@@ -107,6 +107,8 @@ func (s *fedStats) count(res *fedResult, rows int) {
 func fedPercent(part, of int64) int64 { return 100 * part / max(of, 1) }
 
 func (s *fedStats) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d queries compared, %d wrong, %d%% with rows; %d refused by DuckDB; over 0, 1, 2, … engines: %v; %d streamed, %d with keys, %d limits, %d extracts of one row\n",
 		s.compared, s.wrong, fedPercent(s.nonEmpty, s.compared), s.refused, s.engines, s.streamed, s.keyed, s.limits, s.ones)

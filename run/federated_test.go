@@ -42,7 +42,8 @@ func fedEnv(t *testing.T, name string, def int64) int64 {
 // with rules of the planner switched off.
 //
 // DVT_FUZZ_SEED, DVT_FUZZ_QUERIES and DVT_FUZZ_MINUTES choose what is run;
-// DVT_FUZZ_QUERY is one query of a seed.
+// DVT_FUZZ_QUERY is one query of a seed. A run that was stopped goes on with the seed that
+// it printed last and, as DVT_FUZZ_SKIP, how many queries of it were done.
 func TestAcceptanceFederated(t *testing.T) {
 	seed := fedEnv(t, "DVT_FUZZ_SEED", 1+time.Now().UnixNano()%1_000_000)
 	queries, minutes := int64(300), fedEnv(t, "DVT_FUZZ_MINUTES", 0)
@@ -57,14 +58,15 @@ func TestAcceptanceFederated(t *testing.T) {
 		queries = 60
 	}
 	queries = fedEnv(t, "DVT_FUZZ_QUERIES", queries)
-	only := fedEnv(t, "DVT_FUZZ_QUERY", -1)
+	only, skip := fedEnv(t, "DVT_FUZZ_QUERY", -1), fedEnv(t, "DVT_FUZZ_SKIP", 0)
 	t.Logf("DVT_FUZZ_SEED=%d DVT_FUZZ_QUERIES=%d", seed, queries)
 	total := &fedStats{byEngine: map[string]*fedShare{}}
 	deadline := time.Now().Add(time.Duration(minutes) * time.Minute)
 	// Each world has its own data.
 	const inWorld = 20_000
-	for done := int64(0); done < queries && !t.Failed(); done, seed = done+inWorld, seed+1 {
-		n := min(queries-done, inWorld)
+	for done := int64(0); done < queries && total.mismatches() < fedTolerated; seed++ {
+		first, n := skip, min(queries-done, inWorld-skip)
+		done, skip = done+n, 0
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			w := newFedWorld(t, seed)
 			w.whole(t)
@@ -72,7 +74,7 @@ func TestAcceptanceFederated(t *testing.T) {
 				newFedRig(t, w, total).step(seed, only)
 				return
 			}
-			w.spread(t, total, seed, n, func() bool { return minutes > 0 && time.Now().After(deadline) })
+			w.spread(t, total, seed, first, first+n, func() bool { return minutes > 0 && time.Now().After(deadline) })
 		})
 		if only >= 0 || minutes > 0 && time.Now().After(deadline) {
 			break
@@ -84,17 +86,28 @@ func TestAcceptanceFederated(t *testing.T) {
 	}
 }
 
-// spread runs queries on two workers, each with a run of its own.
-func (w *fedWorld) spread(t *testing.T, total *fedStats, seed, queries int64, over func() bool) {
+// fedTolerated mismatches end a comparison: up to there it goes on and reports each.
+const fedTolerated = 5
+
+// spread runs the queries first to end of a seed on two workers, each with a run of its
+// own.
+func (w *fedWorld) spread(t *testing.T, total *fedStats, seed, first, end int64, over func() bool) {
 	const workers = 2
 	var wait sync.WaitGroup
 	for k := range int64(workers) {
+		w.threads = int(1 + k)
 		rig := newFedRig(t, w, total)
+		if queries := end - first; queries > 5000 {
+			rig.often = 10
+		}
 		wait.Add(1)
 		go func() {
 			defer wait.Done()
-			for i := k; i < queries && total.mismatches() < 5 && !over(); i += workers {
+			for i := first + k; i < end && total.mismatches() < fedTolerated && !over(); i += workers {
 				rig.step(seed, i)
+				if i > first && i%5000 == 0 {
+					t.Logf("DVT_FUZZ_SEED=%d DVT_FUZZ_SKIP=%d so far %s", seed, i, total)
+				}
 			}
 		}()
 	}
@@ -132,12 +145,13 @@ type fedRig struct {
 	oracle *sql.DB
 	conn   *sql.Conn
 	stats  *fedStats
+	often  int                 // of 100 queries so many run with rules off
 	tamper func(*planner.Plan) // spoils a plan
 }
 
 func newFedRig(t *testing.T, w *fedWorld, stats *fedStats) *fedRig {
 	t.Helper()
-	f := &fedRig{t: t, world: w, runner: w.runner(t), stats: stats}
+	f := &fedRig{t: t, world: w, runner: w.runner(t), stats: stats, often: 25}
 	if err := f.openOracle(); err != nil {
 		t.Fatal(err)
 	}
@@ -183,10 +197,10 @@ func (f *fedRig) step(seed, i int64) {
 		return
 	}
 	off := []map[string]bool{nil}
-	if g.chance(25) {
+	if g.chance(f.often) {
 		off = append(off, map[string]bool{"pushdown": true})
 	}
-	if g.chance(25) {
+	if g.chance(f.often) {
 		rules := map[string]bool{}
 		for range 1 + g.n(4) {
 			rules[planner.RuleNames()[1+g.n(len(planner.RuleNames())-1)]] = true

@@ -118,12 +118,15 @@ type fedWorld struct {
 	schema string
 	files  string  // folder of the SQLite, DuckDB and Parquet files, and of the oracle's
 	oracle *sql.DB // while it is filled
+	// threads of the next runner's DuckDB: with more than one, statements this small
+	// spend their time on switching.
+	threads int
 }
 
 func newFedWorld(t *testing.T, seed int64) *fedWorld {
 	t.Helper()
 	r := rand.New(rand.NewSource(seed))
-	w := &fedWorld{tables: fedTables(), schema: fmt.Sprintf("fed_%d_%d", os.Getpid(), time.Now().UnixNano()%1_000_000_000), files: t.TempDir()}
+	w := &fedWorld{tables: fedTables(), schema: fmt.Sprintf("fed_%d_%d", os.Getpid(), time.Now().UnixNano()%1_000_000_000), files: t.TempDir(), threads: 2}
 	dbs := w.open(t)
 	for _, x := range w.tables {
 		w.fill(t, dbs[x.engine], x, r)
@@ -335,7 +338,7 @@ func (w *fedWorld) runner(t *testing.T) *Runner {
 		}
 		sources += "      - name: " + x.name + "\n"
 	}
-	files := map[string]string{"dbt_project.yml": "name: fed\nprofile: fed\n", "dvt_project.yml": "federation_memory_limit: 1GB\nfederation_threads: 2\n", "profiles.yml": fedProfile, "models/sources.yml": sources}
+	files := map[string]string{"dbt_project.yml": "name: fed\nprofile: fed\n", "dvt_project.yml": fmt.Sprintf("federation_memory_limit: 1GB\nfederation_threads: %d\n", w.threads), "profiles.yml": fedProfile, "models/sources.yml": sources}
 	for _, f := range []string{"lite.db", "duck.db", "a.parquet", "b.parquet"} {
 		b, err := os.ReadFile(filepath.Join(w.files, f))
 		if err != nil {

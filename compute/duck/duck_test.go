@@ -20,7 +20,7 @@ var bg = context.Background()
 func open(t testing.TB) *Conn {
 	t.Helper()
 	mem := memory.NewCheckedAllocator(memory.NewGoAllocator())
-	db, err := Open(Options{Settings: map[string]string{"threads": "2"}, Init: []string{"SET TimeZone = 'UTC'"}, Allocator: mem})
+	db, err := Open(Options{Settings: map[string]string{"threads": "2"}, SetUp: []string{"SET GLOBAL TimeZone = 'UTC'"}, Allocator: mem})
 	if err != nil {
 		t.Fatal(err)
 	}

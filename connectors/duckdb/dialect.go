@@ -47,7 +47,12 @@ func attach(path, alias string, writable bool) string {
 }
 
 func detach(alias string) string { return "DETACH " + quote(alias) }
-func use(alias string) string    { return "USE " + quote(alias) + ".main" }
+
+// use keeps memory.main in the search path: there the functions are that all sessions of
+// the engine share, such as the run's now().
+func use(alias string) string {
+	return "SET search_path = " + literal(quote(alias)+".main,memory.main")
+}
 
 const versionQuery = "SELECT ltrim(version(), 'v')"
 
