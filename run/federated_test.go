@@ -105,7 +105,7 @@ func (w *fedWorld) spread(t *testing.T, total *fedStats, seed, first, end int64,
 			defer wait.Done()
 			for i := first + k; i < end && total.mismatches() < fedTolerated && !over(); i += workers {
 				rig.step(seed, i)
-				if i > first && i%5000 == 0 {
+				if i > first && i%2000 == 0 {
 					t.Logf("DVT_FUZZ_SEED=%d DVT_FUZZ_SKIP=%d so far %s", seed, i, total)
 				}
 			}

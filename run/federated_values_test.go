@@ -86,8 +86,6 @@ const fedNone = "\x00\x00"
 func fedReads(engine, native, v string) string {
 	native = strings.TrimPrefix(native, "Nullable(")
 	switch {
-	case engine == "pg" && native == "inet" && !strings.Contains(v, "/"): // as its cast to text has it
-		return v + map[bool]string{true: "/128", false: "/32"}[strings.Contains(v, ":")]
 	case engine == "pg" && native == "char(5)": // with its padding
 		return v + strings.Repeat(" ", max(0, 5-len([]rune(v))))
 	case engine == "my" && (native == "char(5)" || strings.HasPrefix(native, "enum")): // without

@@ -78,10 +78,6 @@ func typeRule(from string, c *Column, to string) *Rule {
 // Rules are all documented conversions. docs/types.md prints those that were met.
 var Rules = []Rule{
 	{
-		From: "postgres", Native: "inet", When: bareAddress, Becomes: withMask, Except: "postgres",
-		Note: "inet is text as PostgreSQL's own cast to text spells it, always with its netmask",
-	},
-	{
 		To: "postgres", Kinds: kinds(connectors.Varchar, connectors.JSON, connectors.List), When: withNUL, Fails: "NUL",
 		Note: "PostgreSQL's text holds no NUL; `nul_bytes: strip` on the connection takes it out",
 	},
@@ -296,15 +292,6 @@ func fractional(v string) bool { return strings.Contains(v, ".") }
 
 func longerThan(digits int) func(string) bool {
 	return func(v string) bool { return len(strings.TrimLeft(v, "-")) > digits }
-}
-
-func bareAddress(v string) bool { return !strings.Contains(v, "/") }
-
-func withMask(v string) string {
-	if strings.Contains(v, ":") {
-		return v + "/128"
-	}
-	return v + "/32"
 }
 
 func always(s string) func(string) string { return func(string) string { return s } }

@@ -104,6 +104,9 @@ func describeColumn(row []cell, encoding string) connectors.Column {
 	case info.elem != info.sent: // elements of a domain are sent under its number
 		col.Attrs[attrForm] = spellOID(info.elem)
 	}
+	if info.oid == nativeNames["inet"] {
+		col.Attrs[attrAddress] = "true"
+	}
 	if info.kind == 'c' && info.elem == 0 {
 		col.Attrs[attrComposite] = "true"
 	}

@@ -88,8 +88,12 @@ func selectColumn(c *connectors.Column) string {
 	switch {
 	case form == "":
 		return q
+	case c.Type.Kind == connectors.List && c.Attrs[attrAddress] != "":
+		return q + "::text::text[]" // of an array's text, elements are in their own spelling
 	case c.Type.Kind == connectors.List:
 		return q + "::" + form + "[]"
+	case form == formText:
+		return ownText(c)
 	}
 	return q + "::" + form
 }

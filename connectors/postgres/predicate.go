@@ -79,11 +79,19 @@ func textClass(c *connectors.Column) class {
 // byteText is a text column compared by bytes: DuckDB compares by bytes, and a
 // collation orders 'a' < 'B'.
 func byteText(c *connectors.Column) string {
-	q := quoteIdent(c.Name)
 	if classOf(c) == classAsText {
-		q += "::text"
+		return ownText(c) + ` COLLATE "C"`
 	}
-	return q + ` COLLATE "C"`
+	return quoteIdent(c.Name) + ` COLLATE "C"`
+}
+
+// ownText is a column in the engine's own spelling.
+func ownText(c *connectors.Column) string {
+	q := quoteIdent(c.Name)
+	if c.Attrs[attrAddress] != "" {
+		return "pg_catalog.abbrev(" + q + ")"
+	}
+	return q + "::text"
 }
 
 func exact(sql string) connectors.Answer {

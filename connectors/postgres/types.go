@@ -35,6 +35,9 @@ const (
 	// be read; formText is the engine's own spelling.
 	attrForm = "form"
 	formText = "text"
+	// attrAddress is set on inet and arrays of it, whose cast to text has a netmask that
+	// their own spelling leaves out: 10.0.0.1/32.
+	attrAddress = "address"
 	// attrComposite is set on composite types, whose IS NULL asks for the fields.
 	attrComposite = "composite"
 	// attrPadded is set on char(n) and domains over it, which compare without their
