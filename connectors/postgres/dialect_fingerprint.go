@@ -12,7 +12,7 @@ var _ connectors.Fingerprinter = dialect{}
 func (d dialect) SelectFingerprint(t *connectors.Table, cols []int) (connectors.Query, bool) {
 	parts := make([]string, len(cols))
 	for i, at := range cols {
-		value, ok := spelled(&t.Columns[at])
+		value, ok := fingerprintText(&t.Columns[at])
 		if !ok {
 			return connectors.Query{}, false
 		}
@@ -27,8 +27,8 @@ func (d dialect) SelectFingerprint(t *connectors.Table, cols []int) (connectors.
 	return connectors.Query{SQL: sql, Columns: connectors.FingerprintColumns(connectors.Column{Native: "text", Engine: engineName})}, len(cols) > 0
 }
 
-// spelled is a column's value as a fingerprint spells it.
-func spelled(c *connectors.Column) (string, bool) {
+// fingerprintText is a column's value as a fingerprint spells it.
+func fingerprintText(c *connectors.Column) (string, bool) {
 	q := quoteIdent(c.Name)
 	if c.Attrs[attrEncoding] != "" {
 		return "", false
