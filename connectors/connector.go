@@ -105,6 +105,7 @@ type StageSpec struct {
 	Target  Relation
 	Columns []Column // result columns, in order; Native and Engine as in Column
 	Options TargetOptions
+	Append  bool // the rows are for AppendOnly.Append, not for Swapper.Replace
 }
 
 // TargetOptions are the model's settings that only targets understand.

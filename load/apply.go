@@ -30,6 +30,8 @@ func CanApply(name string, c connectors.Conn, materialized string, d connectors.
 // Apply stages rows and applies them to spec.Target as d says, all or nothing. The
 // caller holds the target's lock; the target exists.
 func Apply(ctx context.Context, c connectors.Conn, spec connectors.StageSpec, d connectors.Delta, rows Source) (Result, connectors.Applied, error) {
+	_, merges := c.(connectors.Merger)
+	spec.Append = !merges
 	st, sent, err := stage(ctx, c.(connectors.Stager), spec, rows)
 	if err != nil {
 		return Result{}, connectors.Applied{}, err

@@ -40,13 +40,20 @@ func uniqueName() string {
 //
 //	db pg|my|ch 'sql'            run a statement, or print the rows of a query
 //	db sqlite|duckdb FILE 'sql'
+//
+// and the prefix $SCHEMA/ of the S3 bucket:
+//
+//	s3 put KEY FILE            write an object
+//	s3 list | uploads [KEY]    print keys below a prefix, of objects or of unfinished uploads,
+//	                           or none
+//	s3 begin KEY               leave an upload unfinished
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "../../testdata/script",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup:               setupScript,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"db": scriptDB},
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"db": scriptDB, "s3": scriptS3},
 	})
 }
 
@@ -54,6 +61,11 @@ func setupScript(e *testscript.Env) error {
 	schema := uniqueName()
 	e.Vars = append(e.Vars, serverVars()...)
 	e.Vars = append(e.Vars, "SCHEMA="+schema, "NO_COLOR=1")
+	bucket, err := enginetest.OpenS3()
+	if err != nil {
+		return err
+	}
+	e.Defer(func() { _ = bucket.Clean(schema + "/") })
 	for engine, create := range map[string]string{"pg": "CREATE SCHEMA " + schema, "my": "CREATE DATABASE " + schema, "ch": "CREATE DATABASE " + schema} {
 		db, err := enginetest.Open(engine, "")
 		if err != nil {
@@ -94,6 +106,39 @@ func scriptDB(ts *testscript.TestScript, neg bool, args []string) {
 		return
 	}
 	report(ts, neg, db.Exec(stmt))
+}
+
+func scriptS3(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: s3 put KEY FILE, s3 list|uploads [KEY], s3 begin KEY")
+	}
+	s, err := enginetest.OpenS3()
+	ts.Check(err)
+	prefix := ts.Getenv("SCHEMA") + "/"
+	key := prefix
+	if len(args) > 1 {
+		key += args[1]
+	}
+	var keys []string
+	switch args[0] {
+	case "put":
+		ts.Check(s.PutFile(key, ts.MkAbs(args[2])))
+	case "begin":
+		ts.Check(s.Begin(key))
+	case "list":
+		keys, err = s.List(key)
+	case "uploads":
+		keys, err = s.Uploads(key)
+	default:
+		ts.Fatalf("s3 %s is not known", args[0])
+	}
+	ts.Check(err)
+	if args[0] != "put" && args[0] != "begin" && len(keys) == 0 {
+		keys = []string{"none"}
+	}
+	for _, k := range keys {
+		_, _ = fmt.Fprintln(ts.Stdout(), strings.TrimPrefix(k, prefix))
+	}
 }
 
 func report(ts *testscript.TestScript, neg bool, err error) {

@@ -2,6 +2,7 @@
 package all
 
 import (
+	_ "github.com/dvt-dev/dvt/connectors/blob"
 	_ "github.com/dvt-dev/dvt/connectors/clickhouse"
 	_ "github.com/dvt-dev/dvt/connectors/duckdb"
 	_ "github.com/dvt-dev/dvt/connectors/file"

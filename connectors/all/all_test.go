@@ -13,7 +13,7 @@ func TestCanMerge(t *testing.T) {
 	path := map[string]any{"path": filepath.Join(t.TempDir(), "at")}
 	keys := map[string]map[string]any{
 		"postgres": server, "postgresql": server, "mysql": server, "mariadb": server, "clickhouse": server,
-		"sqlite": path, "duckdb": path, "file": path,
+		"sqlite": path, "duckdb": path, "file": path, "s3": {"bucket": "b", "region": "r"},
 	}
 	types := connectors.Types()
 	if len(types) != len(keys) {

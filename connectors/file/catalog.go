@@ -15,10 +15,12 @@ import (
 	"github.com/dvt-dev/dvt/connectors"
 )
 
-// scan is how the files of a relation are read: their columns and the text after FROM.
+// scan is how the files of a relation are read: their columns and the text after FROM
+// for some of them.
 type scan struct {
 	columns []connectors.Column
 	rows    int64
+	read    func(files []string) string
 }
 
 // Describe reads columns and types: from the files' own schema (Parquet), or from all
@@ -65,25 +67,24 @@ func (c *conn) look(ctx context.Context, f found) (out *scan, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	var from string
 	out = &scan{rows: -1}
 	switch f.format {
 	case parquet:
-		from = readParquet(f.files)
+		out.read = readParquet
 		if rows, err := queryTexts(ctx, s, parquetRows(f.files)); err != nil {
 			return nil, err
 		} else if n, err := strconv.ParseInt(rows[0][0], 10, 64); err == nil {
 			out.rows = n
 		}
 	case csv:
-		from, err = c.lookCSV(ctx, s, f.files)
+		out.read, err = c.lookCSV(ctx, s, f.files)
 	default:
-		from, err = c.lookJSON(ctx, s, f.files)
+		out.read, err = c.lookJSON(ctx, s, f.files)
 	}
 	if err != nil {
 		return nil, err
 	}
-	out.columns, err = c.describe(ctx, s, from)
+	out.columns, err = c.describe(ctx, s, out.read(f.files))
 	return out, err
 }
 
@@ -131,13 +132,13 @@ func (c *conn) describeEach(ctx context.Context, s connectors.Session, from stri
 
 // lookCSV fixes the spelling by the first file, whose columns all must have, and the
 // types by every value.
-func (c *conn) lookCSV(ctx context.Context, s connectors.Session, files []string) (string, error) {
+func (c *conn) lookCSV(ctx context.Context, s connectors.Session, files []string) (func([]string) string, error) {
 	o := c.csv
 	var names []string
 	for i, file := range files {
 		rows, err := queryTexts(ctx, s, sniff(file, o))
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		var have []string
 		for _, r := range rows {
@@ -145,13 +146,13 @@ func (c *conn) lookCSV(ctx context.Context, s connectors.Session, files []string
 		}
 		if i > 0 {
 			if !slices.Equal(have, names) {
-				return "", fmt.Errorf("%s has the columns %s but %s has %s", files[0], strings.Join(names, ", "), file, strings.Join(have, ", "))
+				return nil, fmt.Errorf("%s has the columns %s but %s has %s", files[0], strings.Join(names, ", "), file, strings.Join(have, ", "))
 			}
 			continue
 		}
 		names = have
 		if len(rows) == 0 {
-			return "", fmt.Errorf("%s has no columns", file)
+			return nil, fmt.Errorf("%s has no columns", file)
 		}
 		for j, to := range []*string{&o.delim, &o.quote, &o.escape} {
 			if v := rows[0][j]; *to == "" && v != "(empty)" {
@@ -168,7 +169,7 @@ func (c *conn) lookCSV(ctx context.Context, s connectors.Session, files []string
 	}
 	found, err := queryTexts(ctx, s, csvProbe(readCSV(files, o, names, types), names))
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	for i := range types {
 		answers := found[0][i*(1+len(csvTypes)):]
@@ -179,7 +180,7 @@ func (c *conn) lookCSV(ctx context.Context, s connectors.Session, files []string
 			}
 		}
 	}
-	return readCSV(files, o, names, types), nil
+	return func(files []string) string { return readCSV(files, o, names, types) }, nil
 }
 
 // queryTexts gathers a query whose columns are all VARCHAR; NULL is "".

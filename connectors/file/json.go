@@ -23,18 +23,18 @@ func (c *conn) json(files []string) jsonFiles {
 
 // lookJSON finds the types of JSON rows. Numbers that neither BIGINT nor DOUBLE holds
 // stay as they are written, as JSON.
-func (c *conn) lookJSON(ctx context.Context, s connectors.Session, files []string) (string, error) {
+func (c *conn) lookJSON(ctx context.Context, s connectors.Session, files []string) (func([]string) string, error) {
 	objects := c.json(files)
 	rows, err := queryTexts(ctx, s, jsonStructure(objects))
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	if rows[0][0] == "" {
-		return "", fmt.Errorf("%s has no rows, and JSON without rows has no columns: declare them", files[0])
+		return nil, fmt.Errorf("%s has no rows, and JSON without rows has no columns: declare them", files[0])
 	}
 	fields, err := parseStructure(rows[0][0])
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	var names, types, numbers []string
 	var at []int
@@ -47,7 +47,7 @@ func (c *conn) lookJSON(ctx context.Context, s connectors.Session, files []strin
 	if len(numbers) > 0 {
 		found, err := queryTexts(ctx, s, jsonProbe(objects, numbers))
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		for i, field := range at {
 			switch {
@@ -60,7 +60,7 @@ func (c *conn) lookJSON(ctx context.Context, s connectors.Session, files []strin
 			}
 		}
 	}
-	return readJSON(objects, names, types), nil
+	return func(files []string) string { return readJSON(c.json(files), names, types) }, nil
 }
 
 // number is the type of a field whose values are numbers, to be looked at.

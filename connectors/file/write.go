@@ -28,6 +28,7 @@ type staging struct {
 	sent   int64
 	rows   int64
 	path   string // the hidden file, "" before it is begun
+	given  string // the caller's file in place of it
 	sealed bool
 }
 
@@ -48,14 +49,24 @@ func (c *conn) hash12(rel connectors.Relation) string {
 	return hex.EncodeToString(sum[:6])
 }
 
+// formatFor is the format that the model's options or else the output's name.
+func (c *conn) formatFor(o connectors.TargetOptions) (string, error) {
+	format := strings.ToLower(o.Format)
+	if format == "" {
+		format = c.format
+	}
+	if extensions[format] == nil {
+		return "", fmt.Errorf("format is %q: it may be parquet, csv or json", o.Format)
+	}
+	return format, nil
+}
+
 // targetOf checks that a relation can be written where its name says, and nowhere else.
 func (c *conn) targetOf(rel connectors.Relation, o connectors.TargetOptions) (target, error) {
-	t := target{format: strings.ToLower(o.Format)}
-	if t.format == "" {
-		t.format = c.format
-	}
-	if extensions[t.format] == nil {
-		return t, fmt.Errorf("format is %q: it may be parquet, csv or json", o.Format)
+	var t target
+	var err error
+	if t.format, err = c.formatFor(o); err != nil {
+		return t, err
 	}
 	if o.Path != "" {
 		dir, name := filepath.Split(filepath.ToSlash(o.Path))
@@ -76,11 +87,17 @@ func (c *conn) targetOf(rel connectors.Relation, o connectors.TargetOptions) (ta
 }
 
 // Stage checks names and types and makes the table for the rows.
-func (c *conn) Stage(ctx context.Context, spec connectors.StageSpec) (_ connectors.Staging, err error) {
-	x := &staging{c: c, spec: spec}
-	if x.target, err = c.targetOf(spec.Target, spec.Options); err != nil {
+func (c *conn) Stage(ctx context.Context, spec connectors.StageSpec) (connectors.Staging, error) {
+	t, err := c.targetOf(spec.Target, spec.Options)
+	if err != nil {
 		return nil, err
 	}
+	return c.stage(ctx, spec, t, "")
+}
+
+// stage is a staging for t, or for the file at path.
+func (c *conn) stage(ctx context.Context, spec connectors.StageSpec, t target, path string) (_ connectors.Staging, err error) {
+	x := &staging{c: c, spec: spec, target: t, given: path}
 	if len(spec.Options.PartitionBy) > 0 {
 		return nil, fmt.Errorf("partition_by: a table is one file here")
 	}
@@ -145,10 +162,12 @@ func (x *staging) Seal(ctx context.Context) (int64, error) {
 			return 0, err
 		}
 	}
-	if err := syncFile(x.path); err != nil {
-		return 0, err
+	if x.given == "" {
+		if err := syncFile(x.path); err != nil {
+			return 0, err
+		}
 	}
-	x.sealed = true
+	x.sealed = x.given == ""
 	return x.rows, nil
 }
 
@@ -159,17 +178,23 @@ func (x *staging) Fill(ctx context.Context, sql string) (int64, error) {
 }
 
 func (x *staging) copy(ctx context.Context, source string) error {
-	if err := x.c.makeDir(x.target.dir); err != nil {
-		return err
+	if x.path = x.given; x.path == "" {
+		if err := x.c.makeDir(x.target.dir); err != nil {
+			return err
+		}
+		x.path = x.hidden()
 	}
-	ext := extensions[x.target.format][0]
-	x.path = filepath.Join(x.target.dir, fmt.Sprintf("%s%.8s%s%s", stagingPrefix, strings.ReplaceAll(x.spec.RunID, "-", ""), x.c.hash12(x.spec.Target), ext))
 	n, err := x.s.Count(ctx, copyTo(x.path, x.target.format, x.c.csv, x.spec.Columns, x.spec.Options, source))
 	if err != nil {
 		return ducksql.ValueError(err)
 	}
 	x.rows = n
 	return nil
+}
+
+func (x *staging) hidden() string {
+	ext := extensions[x.target.format][0]
+	return filepath.Join(x.target.dir, fmt.Sprintf("%s%.8s%s%s", stagingPrefix, strings.ReplaceAll(x.spec.RunID, "-", ""), x.c.hash12(x.spec.Target), ext))
 }
 
 // makeDir creates the folder of a target and makes sure that no link leads it out.
@@ -208,7 +233,7 @@ func (x *staging) Discard(context.Context) error {
 	}
 	err := x.s.Close()
 	x.s = nil
-	if x.path != "" {
+	if x.path != "" && x.given == "" {
 		if e := os.Remove(x.path); e != nil && !errors.Is(e, os.ErrNotExist) {
 			err = errors.Join(err, e)
 		}

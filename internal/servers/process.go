@@ -15,7 +15,7 @@ import (
 // processSpec is one server process.
 type processSpec struct {
 	name string
-	user string // service user to run as when this process is root
+	user string // service user to run as when this process is root; "" is root itself
 	path string
 	args []string
 	env  []string
@@ -105,7 +105,7 @@ func start(spec processSpec) (*process, error) {
 // credential is what root needs to run something as the service user; nil when this
 // process is not root and can only run it as itself.
 func credential(name string) (*syscall.Credential, error) {
-	if os.Geteuid() != 0 {
+	if os.Geteuid() != 0 || name == "" {
 		return nil, nil
 	}
 	u, err := user.Lookup(name)

@@ -48,7 +48,7 @@ func Start(ctx context.Context) (*Set, error) {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return s, err
 	}
-	starts := []func(context.Context) error{s.startPostgres, s.startMariaDB, s.startClickHouse}
+	starts := []func(context.Context) error{s.startPostgres, s.startMariaDB, s.startClickHouse, s.startS3}
 	errs := make([]error, len(starts))
 	var wg sync.WaitGroup
 	for i, f := range starts {

@@ -1,0 +1,61 @@
+package blob
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/dvt-dev/dvt/connectors"
+)
+
+// GetFile reads a small object below the prefix.
+func (c *conn) GetFile(ctx context.Context, path string) ([]byte, string, error) {
+	b, err := c.bucket(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	data, version, err := c.service.get(ctx, b, c.bucketName, c.below(path))
+	if err != nil && !errors.Is(err, connectors.ErrNotFound) {
+		err = c.explain(ctx, actRead, c.below(path), err)
+	}
+	return data, version, err
+}
+
+// PutFile writes it by a conditional write.
+func (c *conn) PutFile(ctx context.Context, path string, data []byte, version string) error {
+	b, err := c.bucket(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = c.service.put(ctx, b, c.bucketName, c.below(path), data, version)
+	if err != nil && !errors.Is(err, connectors.ErrStateMoved) {
+		err = c.explain(ctx, actWrite, c.below(path), err)
+	}
+	return err
+}
+
+// ListFiles gives the paths below prefix, without those in folders below it.
+func (c *conn) ListFiles(ctx context.Context, prefix string) ([]string, error) {
+	prefix = strings.Trim(prefix, "/")
+	if prefix != "" {
+		prefix += "/"
+	}
+	full := c.below(prefix)
+	if prefix == "" && full != "" {
+		full = strings.TrimSuffix(full, "/") + "/"
+	}
+	objects, _, err := c.list(ctx, full, "/")
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, o := range objects {
+		out = append(out, prefix+strings.TrimPrefix(o.key, full))
+	}
+	return out, nil
+}
+
+// DeleteFile removes it.
+func (c *conn) DeleteFile(ctx context.Context, path string) error {
+	return c.remove(ctx, c.below(path))
+}
