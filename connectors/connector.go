@@ -169,6 +169,13 @@ type Locker interface {
 	Lock(ctx context.Context, rel Relation, wait time.Duration, waiting func()) (release func(), err error)
 }
 
+// LockHolder is a Locker whose locks end with a connection, so that one may be lost while
+// a run goes on. Without it a lock that was taken is held until it is released.
+type LockHolder interface {
+	// HoldsLock fails unless the lock of rel that Lock gave is still held.
+	HoldsLock(ctx context.Context, rel Relation) error
+}
+
 // Engine is the compute engine (DuckDB) as connectors may use it: those whose data
 // DuckDB opens itself work through it, so that one memory limit holds.
 type Engine interface {

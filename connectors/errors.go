@@ -3,7 +3,10 @@ package connectors
 import (
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"strings"
+	"syscall"
 )
 
 // ErrNotFound says that a relation, database or file does not exist.
@@ -21,6 +24,35 @@ type ConnectError struct {
 
 func (e *ConnectError) Error() string { return "connecting to " + e.Where + ": " + e.Err.Error() }
 func (e *ConnectError) Unwrap() error { return e.Err }
+
+// LostError says that an open connection broke off. Whether the statement that was under
+// way took effect is not known.
+type LostError struct {
+	Where string // as in ConnectError
+	Err   error
+}
+
+func (e *LostError) Error() string {
+	return "the connection to " + e.Where + " was lost: " + e.Err.Error()
+}
+func (e *LostError) Unwrap() error { return e.Err }
+
+// Lost reports whether err says that an open connection broke off.
+func Lost(err error) bool {
+	var l *LostError
+	return errors.As(err, &l)
+}
+
+// Broken reports whether err says that a network peer hung up or vanished, and not that
+// it was silent for too long.
+func Broken(err error) bool {
+	for _, e := range []error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.ECONNABORTED, syscall.EPIPE, net.ErrClosed} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
 
 // StatementError is an engine's refusal of one statement, with the engine's own
 // message.

@@ -152,7 +152,7 @@ func (j *job) piece(ctx context.Context, x *planner.Extract, source reader, r ch
 			return 0, err
 		}
 	} else {
-		err = source.Read(ctx, q, func(rec arrow.RecordBatch) error {
+		err = begin(ctx, source, q, func(rec arrow.RecordBatch) error {
 			size := RecordBytes(rec)
 			j.stats[i].Bytes += size
 			j.progress.Rows.Add(rec.NumRows())

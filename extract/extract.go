@@ -16,6 +16,7 @@ import (
 
 	"github.com/dvt-dev/dvt/compute"
 	"github.com/dvt-dev/dvt/connectors"
+	"github.com/dvt-dev/dvt/internal/retry"
 	"github.com/dvt-dev/dvt/planner"
 )
 
@@ -128,7 +129,11 @@ func (j *job) run(ctx context.Context, which []int) (err error) {
 	var source reader = j.conn
 	parallel := true
 	if s, ok := j.conn.(connectors.Snapshotter); ok && j.reads(which) > 1 {
-		snapshot, err := s.Snapshot(ctx)
+		var snapshot connectors.Snapshot
+		err := retry.Lost(ctx, nil, func() (err error) {
+			snapshot, err = s.Snapshot(ctx)
+			return err
+		})
 		if err != nil {
 			return fmt.Errorf("opening a snapshot on %s: %w", j.connection, err)
 		}
@@ -205,7 +210,7 @@ func (j *job) stage(ctx context.Context, i int, x *planner.Extract, source reade
 		return err
 	}
 	defer release()
-	err = source.Read(ctx, x.Query, func(rec arrow.RecordBatch) error {
+	err = begin(ctx, source, x.Query, func(rec arrow.RecordBatch) error {
 		if err := staged.Append(rec); err != nil {
 			return err
 		}
@@ -218,6 +223,38 @@ func (j *job) stage(ctx context.Context, i int, x *planner.Extract, source reade
 	})
 	if e := staged.Close(); e != nil && err == nil {
 		err = e
+	}
+	return err
+}
+
+// begin is Read that starts again when the connection is lost before the first row. A
+// snapshot is gone with its connection.
+func begin(ctx context.Context, source reader, q connectors.Query, emit func(arrow.RecordBatch) error) error {
+	if _, gone := source.(connectors.Snapshot); gone {
+		return source.Read(ctx, q, emit)
+	}
+	return Begin(ctx, source, q, emit)
+}
+
+// Begin reads q and starts again when the connection is lost before the first row.
+func Begin(ctx context.Context, source interface {
+	Read(ctx context.Context, q connectors.Query, emit func(arrow.RecordBatch) error) error
+}, q connectors.Query, emit func(arrow.RecordBatch) error) error {
+	var failed error
+	err := retry.Lost(ctx, nil, func() error {
+		started := false
+		err := source.Read(ctx, q, func(rec arrow.RecordBatch) error {
+			started = true
+			return emit(rec)
+		})
+		if started {
+			failed = err
+			return nil
+		}
+		return err
+	})
+	if failed != nil {
+		return failed
 	}
 	return err
 }

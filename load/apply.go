@@ -2,6 +2,7 @@ package load
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/dvt-dev/dvt/connectors"
 )
@@ -27,6 +28,19 @@ func CanApply(name string, c connectors.Conn, materialized string, d connectors.
 	return nil
 }
 
+// locked fails if the lock of target was lost while a delta was read: another run may
+// have applied the same rows meanwhile.
+func locked(ctx context.Context, c connectors.Conn, target connectors.Relation) error {
+	h, ok := c.(connectors.LockHolder)
+	if !ok {
+		return nil
+	}
+	if err := h.HoldsLock(ctx, target); err != nil {
+		return &StageError{fmt.Errorf("the lock of %s was lost while the delta was read; the target is unchanged: %w", target, err)}
+	}
+	return nil
+}
+
 // Apply stages rows and applies them to spec.Target as d says, all or nothing. The
 // caller holds the target's lock; the target exists.
 func Apply(ctx context.Context, c connectors.Conn, spec connectors.StageSpec, d connectors.Delta, rows Source) (Result, connectors.Applied, error) {
@@ -37,6 +51,9 @@ func Apply(ctx context.Context, c connectors.Conn, spec connectors.StageSpec, d 
 		return Result{}, connectors.Applied{}, err
 	}
 	defer discard(ctx, st)
+	if err := locked(ctx, c, spec.Target); err != nil {
+		return Result{}, connectors.Applied{}, err
+	}
 	var done connectors.Applied
 	switch c := c.(type) {
 	case connectors.Merger:

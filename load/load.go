@@ -10,6 +10,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/dvt-dev/dvt/connectors"
+	"github.com/dvt-dev/dvt/internal/retry"
 )
 
 // Source is a result that is about to land.
@@ -38,12 +39,22 @@ func (e *AbilityError) Error() string {
 	return fmt.Sprintf("connection %q cannot be the target of %s: %s", e.Connection, e.Strategy, e.Missing)
 }
 
+// StageError is an error of a load of which nothing has been applied yet.
+type StageError struct{ Err error }
+
+func (e *StageError) Error() string { return e.Err.Error() }
+func (e *StageError) Unwrap() error { return e.Err }
+
 // stage fills a staging relation with rows and checks the count: what the server
 // holds must be what was sent.
 func stage(ctx context.Context, target connectors.Stager, spec connectors.StageSpec, rows Source) (connectors.Staging, int64, error) {
-	st, err := target.Stage(ctx, spec)
+	var st connectors.Staging
+	err := retry.Lost(ctx, nil, func() (err error) {
+		st, err = target.Stage(ctx, spec)
+		return err
+	})
 	if err != nil {
-		return nil, 0, fmt.Errorf("creating the staging table of %s: %w", spec.Target, err)
+		return nil, 0, &StageError{fmt.Errorf("creating the staging table of %s: %w", spec.Target, err)}
 	}
 	sent, err := fill(ctx, st, rows)
 	if err == nil {
@@ -54,7 +65,7 @@ func stage(ctx context.Context, target connectors.Stager, spec connectors.StageS
 	}
 	if err != nil {
 		discard(ctx, st)
-		return nil, sent, err
+		return nil, sent, &StageError{err}
 	}
 	return st, sent, nil
 }

@@ -58,6 +58,9 @@ func ApplySelect(ctx context.Context, c Native, s connectors.StageSelect, delta 
 	if err != nil || sel.Rows == 0 && len(d.Alter) == 0 {
 		return Result{}, sel.Rows, err
 	}
+	if err := locked(ctx, c, s.Target); err != nil {
+		return Result{}, sel.Rows, err
+	}
 	done, err := c.(connectors.Merger).Apply(ctx, st, d)
 	return Result{Inserted: done.Inserted, Updated: done.Updated, Deleted: done.Deleted}, sel.Rows, err
 }

@@ -92,6 +92,7 @@ func (r *Runner) land(ctx context.Context, p *Prepared, target connectors.Conn, 
 	start := time.Now()
 	src := &computed{model: m, sql: sql, res: res}
 	result, done, err := load.Apply(ctx, target, spec, d, src)
+	err = res.landed(err)
 	res.Timings.Load += time.Since(start) - src.busy
 	res.Loaded.Inserted += result.Inserted
 	res.Loaded.Updated += result.Updated

@@ -21,11 +21,11 @@ func (r *Runner) runNode(ctx context.Context, n *project.Node, res *Result) {
 	var err error
 	switch n.ResourceType {
 	case project.TypeSeed:
-		err = r.seed(ctx, n, res)
+		err = r.again(ctx, n, res, func() error { return r.seed(ctx, n, res) })
 	case project.TypeTest:
 		err = r.test(ctx, n, res)
 	default: // models and snapshots
-		err = r.model(ctx, n, res)
+		err = r.again(ctx, n, res, func() error { return r.model(ctx, n, res) })
 	}
 	if err == nil {
 		if res.Status == "" {

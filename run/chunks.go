@@ -86,7 +86,7 @@ func (r *Runner) forgetChunks(n *project.Node) error {
 
 // pieces is the order to extract in chunks; nil for a load in one piece. When the load
 // has ended, done must be called with how.
-func (r *Runner) pieces(ctx context.Context, p *Prepared) (c *extract.Chunks, done func(error) error, err error) {
+func (r *Runner) pieces(ctx context.Context, p *Prepared, res *Result) (c *extract.Chunks, done func(error) error, err error) {
 	n := p.Node
 	if p.chunks == nil {
 		return nil, func(err error) error { return err }, nil
@@ -117,7 +117,10 @@ func (r *Runner) pieces(ctx context.Context, p *Prepared) (c *extract.Chunks, do
 		r.emit(Warn, "warning", n, "", map[string]any{"counted": counted, "rows": rows},
 			fmt.Sprintf("model '%s': the source changed while it was read in chunks: %s were counted, the chunks hold %s", n.Name, plural(counted, "row"), Thousands(rows)))
 	}
-	return c, func(err error) error { return r.chunksEnd(n, c, err) }, nil
+	return c, func(err error) error {
+		res.final = res.final || c.Of > 0 // --resume goes on after the chunks that are there
+		return r.chunksEnd(n, c, err)
+	}, nil
 }
 
 // chunksEnd removes the pieces of a load that is done, and says how to go on with one

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/dvt-dev/dvt/connectors"
+	"github.com/dvt-dev/dvt/internal/retry"
 )
 
 // Connections are the profile's outputs, opened when first used and shared by all
@@ -95,11 +96,14 @@ func (c *Connections) Describe(ctx context.Context, name string, rel connectors.
 	entry.once.Do(func() {
 		var conn connectors.Conn
 		if conn, entry.err = c.Get(name); entry.err == nil {
-			entry.table, entry.err = conn.Describe(ctx, rel)
+			entry.err = retry.Lost(ctx, nil, func() (err error) {
+				entry.table, err = conn.Describe(ctx, rel)
+				return err
+			})
 		}
 	})
-	if entry.err != nil && ctx.Err() != nil {
-		c.Forget(name, rel) // cancelled, not answered
+	if entry.err != nil && (ctx.Err() != nil || connectors.Lost(entry.err)) {
+		c.Forget(name, rel) // cancelled or cut off, not answered
 	}
 	return entry.table, entry.err
 }

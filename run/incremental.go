@@ -38,6 +38,7 @@ func (r *Runner) incremental(ctx context.Context, n *project.Node, target connec
 	if err := r.hooks(ctx, n, target, n.Config.PreHook); err != nil {
 		return err
 	}
+	res.final = loads.chunks != nil // the hint says how to go on
 	for i := range loads.count {
 		if err := r.increment(ctx, loads, i, target, res); err != nil {
 			r.resumeHint(n, loads, i)

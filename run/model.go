@@ -10,6 +10,7 @@ import (
 	"github.com/dvt-dev/dvt/compute"
 	"github.com/dvt-dev/dvt/connectors"
 	"github.com/dvt-dev/dvt/extract"
+	"github.com/dvt-dev/dvt/internal/retry"
 	"github.com/dvt-dev/dvt/jinja/dbt"
 	"github.com/dvt-dev/dvt/load"
 	"github.com/dvt-dev/dvt/planner"
@@ -71,14 +72,17 @@ func (r *Runner) lock(ctx context.Context, n *project.Node, target connectors.Co
 	if l, ok := target.(connectors.Locker); ok {
 		var err error
 		wait := r.Project.Settings.LockWait
-		release, err = l.Lock(ctx, rel, wait, func() {
-			r.emit(Info, "lock_wait", n, "", nil, fmt.Sprintf("%s: another run holds its lock, waiting up to %s", n.Name, wait))
+		err = retry.Lost(ctx, nil, func() (err error) {
+			release, err = l.Lock(ctx, rel, wait, func() {
+				r.emit(Info, "lock_wait", n, "", nil, fmt.Sprintf("%s: another run holds its lock, waiting up to %s", n.Name, wait))
+			})
+			return err
 		})
 		if err != nil {
 			return nil, fmt.Errorf("locking %s: %w", rel, err)
 		}
 	}
-	if err := target.(connectors.Stager).CleanStaging(ctx, rel); err != nil {
+	if err := retry.Lost(ctx, nil, func() error { return target.(connectors.Stager).CleanStaging(ctx, rel) }); err != nil {
 		release()
 		return nil, fmt.Errorf("removing leftovers beside %s: %w", rel, err)
 	}
@@ -116,7 +120,7 @@ func (r *Runner) federate(ctx context.Context, p *Prepared, target connectors.Co
 		return r.stream(ctx, p, target, res)
 	}
 	res.Plan = p.Plan
-	chunks, done, err := r.pieces(ctx, p)
+	chunks, done, err := r.pieces(ctx, p, res)
 	if err != nil {
 		return err
 	}
@@ -159,7 +163,7 @@ func (r *Runner) compute(ctx context.Context, p *Prepared, target connectors.Con
 	res.Timings.Load += time.Since(start) - src.busy
 	r.measure(res)
 	r.Conns.Forget(p.Node.Connection, p.Target)
-	return err
+	return res.landed(err)
 }
 
 func (r *Runner) measure(res *Result) {

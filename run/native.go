@@ -47,6 +47,7 @@ func (r *Runner) native(ctx context.Context, n *project.Node, target connectors.
 	if err := r.hooks(ctx, n, target, n.Config.PreHook); err != nil {
 		return err
 	}
+	res.final = true // building and taking the place of the old is one step
 	start := time.Now()
 	x := &native{runner: r, node: n, target: b, res: res}
 	switch n.Config.Materialized {

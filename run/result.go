@@ -46,6 +46,8 @@ type Result struct {
 	// PeakMemory is the process's peak resident memory up to the node's end and
 	// Spilled what the compute engine had written to its temporary files, in bytes.
 	PeakMemory, Spilled int64
+
+	final bool // something may have been applied: the node is not run again
 }
 
 // Timings are the parts of a node's time. Compute and load overlap: compute is the

@@ -91,7 +91,7 @@ func (r *Runner) loadSeed(ctx context.Context, n *project.Node, target connector
 	res.Timings.Load = time.Since(start) - src.busy
 	res.Response = fmt.Sprintf("INSERT %d", res.RowsOut)
 	r.measure(res)
-	return err
+	return res.landed(err)
 }
 
 // seedHeader reads the names of a seed's columns.

@@ -225,7 +225,7 @@ func (s *snapshotRun) first(ctx context.Context, cols []connectors.Column, curre
 	s.res.Loaded, err = load.Replace(ctx, s.target, spec, src)
 	s.res.Timings.Load += time.Since(start) - src.busy
 	s.runner.Conns.Forget(s.p.Node.Connection, s.p.Target)
-	return err
+	return s.res.landed(err)
 }
 
 // next lands what changed since the last run as one merge, or nothing.
@@ -273,7 +273,7 @@ func (s *snapshotRun) next(ctx context.Context, cols []connectors.Column, curren
 	if len(fit.Alter) > 0 {
 		r.Conns.Forget(n.Connection, s.p.Target)
 	}
-	return err
+	return s.res.landed(err)
 }
 
 // columnTexts are the columns of a current state with dvt's own as typed NULLs.

@@ -29,7 +29,7 @@ func (r *Runner) stream(ctx context.Context, p *Prepared, target connectors.Conn
 	res.addExtracts([]extract.Stat{src.stat})
 	res.PeakMemory = max(res.PeakMemory, peakMemory())
 	r.Conns.Forget(p.Node.Connection, p.Target)
-	return err
+	return res.landed(err)
 }
 
 func (r *Runner) streamed(p *Prepared, res *Result) (*streamed, error) {
@@ -57,7 +57,7 @@ func (s *streamed) Rows(ctx context.Context, emit func(arrow.RecordBatch) error)
 	defer release()
 	start := time.Now()
 	var handing time.Duration
-	err = s.conn.Read(ctx, s.query, func(rec arrow.RecordBatch) error {
+	err = extract.Begin(ctx, s.conn, s.query, func(rec arrow.RecordBatch) error {
 		t := time.Now()
 		defer func() { handing += time.Since(t) }()
 		s.stat.Rows += rec.NumRows()

@@ -6,9 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"net"
 	"sync"
 	"time"
 
@@ -205,11 +203,24 @@ func (c *conn) run(ctx context.Context, readOnly bool, sql string, sink blockSin
 	return statementError(sql, c.lost(err))
 }
 
+// dropIdle closes the sessions that nobody uses.
+func (c *conn) dropIdle() {
+	c.mu.Lock()
+	idle := c.idle
+	c.idle = nil
+	c.mu.Unlock()
+	for _, sessions := range idle {
+		for _, s := range sessions {
+			s.session.close()
+		}
+	}
+}
+
 // lost says of which server a connection broke off.
 func (c *conn) lost(err error) error {
-	var ne net.Error
-	if errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &ne) {
-		return fmt.Errorf("the connection to %s was lost in the middle of a statement: %w", c.cfg.where(), err)
+	if connectors.Broken(err) {
+		c.dropIdle() // what broke this session has broken them too
+		return &connectors.LostError{Where: c.cfg.where(), Err: err}
 	}
 	return err
 }

@@ -34,6 +34,9 @@ func (c *conn) Lock(ctx context.Context, rel connectors.Relation, wait time.Dura
 	for first := true; ; first = false {
 		got, err := l.try(ctx)
 		if err != nil {
+			if connectors.Lost(err) { // the lock may have been made all the same
+				l.drop()
+			}
 			return nil, fmt.Errorf("locking %s: %w", full, err)
 		}
 		if got {

@@ -227,20 +227,8 @@ func (m *merge) swap(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
 	defer cancel()
-	exchange, err := m.c.canExchange(ctx, m.st.facts, m.st.target.Schema)
-	if err != nil {
-		return err
-	}
-	identity := ""
-	if exchange {
-		if identity, err = m.identity(ctx, m.table.table); err != nil {
-			return err
-		}
-	}
 	if err := m.c.swap(ctx, m.table); err != nil {
-		if refused(err) || !m.swapped(ctx, identity) {
-			return err
-		}
+		return err
 	}
 	m.table.done = true
 	if merges(m.engine) {
@@ -257,28 +245,6 @@ func (m *merge) describeAs(ctx context.Context) error {
 		m.table.defs = append(m.table.defs, columnDef{name: c.name})
 	}
 	return m.c.copyComments(ctx, m.table)
-}
-
-// swapped finds out what became of a swap whose answer was lost.
-func (m *merge) swapped(ctx context.Context, identity string) bool {
-	if identity != "" {
-		now, err := m.identity(ctx, m.st.target)
-		return err == nil && now == identity
-	}
-	_, err := m.c.engineOf(ctx, m.st.facts, m.table.table)
-	if !errors.Is(err, connectors.ErrNotFound) {
-		return false
-	}
-	_, err = m.c.engineOf(ctx, m.st.facts, m.st.target)
-	return err == nil
-}
-
-func (m *merge) identity(ctx context.Context, rel connectors.Relation) (string, error) {
-	rows, err := m.c.text(ctx, identitySQL(rel))
-	if err != nil || len(rows) == 0 {
-		return "", err
-	}
-	return rows[0][0], nil
 }
 
 // mutate deletes and inserts in place, as clickhouse_merge: mutate asks for: between the

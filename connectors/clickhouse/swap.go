@@ -5,9 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/dvt-dev/dvt/connectors"
 )
+
+// foundTimeout bounds the question what became of a swap whose answer was lost.
+const foundTimeout = 10 * time.Second
 
 // Replace makes a sealed staging table the content of its target. Views, grants and row
 // policies hang on the target's name and stay. Old servers cannot rename a
@@ -26,12 +30,12 @@ func (c *conn) Replace(ctx context.Context, s connectors.Staging) error {
 	target, table := relation(st.target, ""), st.sqlName()
 	switch {
 	case missing:
-		err = c.run(ctx, false, renameSQL(table, target), nil)
+		err = c.found(ctx, st, "", c.run(ctx, false, renameSQL(table, target), nil))
 	case eng.name == "View":
 		err = c.swap(ctx, st)
 	case isView(eng.name):
 		if err = c.run(ctx, false, dropSQL(target), nil); err == nil {
-			err = c.run(ctx, false, renameSQL(table, target), nil)
+			err = c.found(ctx, st, "", c.run(ctx, false, renameSQL(table, target), nil))
 		}
 	default:
 		if err = c.copyComments(ctx, st); err == nil {
@@ -59,11 +63,47 @@ func (c *conn) swap(ctx context.Context, st *staging) error {
 	if !exchange {
 		return c.swapByRename(ctx, st)
 	}
-	if err := c.run(ctx, false, exchangeSQL(st.sqlName(), relation(st.target, "")), nil); err != nil {
+	identity, err := c.identity(ctx, st.table)
+	if err != nil {
+		return err
+	}
+	if err := c.found(ctx, st, identity, c.run(ctx, false, exchangeSQL(st.sqlName(), relation(st.target, "")), nil)); err != nil {
 		return err
 	}
 	c.dropOld(ctx, st.table)
 	return nil
+}
+
+// found is err, the error of the statement that put st into its target's place, unless
+// only its answer was lost. identity is the staging table's where the two are exchanged.
+func (c *conn) found(ctx context.Context, st *staging, identity string, err error) error {
+	if err == nil || refused(err) {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), foundTimeout)
+	defer cancel()
+	if identity != "" {
+		if now, ierr := c.identity(ctx, st.target); ierr != nil || now != identity {
+			return err
+		}
+		return nil
+	}
+	if _, gone := c.engineOf(ctx, st.facts, st.table); !errors.Is(gone, connectors.ErrNotFound) {
+		return err
+	}
+	if _, lost := c.engineOf(ctx, st.facts, st.target); lost != nil {
+		return err
+	}
+	return nil
+}
+
+// identity tells a table from one of the same name.
+func (c *conn) identity(ctx context.Context, rel connectors.Relation) (string, error) {
+	rows, err := c.text(ctx, identitySQL(rel))
+	if err != nil || len(rows) == 0 {
+		return "", err
+	}
+	return rows[0][0], nil
 }
 
 // swapByRename does it in one statement, whose renames the server makes one after
@@ -75,7 +115,9 @@ func (c *conn) swapByRename(ctx context.Context, st *staging) error {
 		return err
 	}
 	if err := c.run(ctx, false, renameSQL(target, relation(old, ""), st.sqlName(), target), nil); err != nil {
-		return errors.Join(err, c.restore(context.WithoutCancel(ctx), st.target))
+		if err = c.found(ctx, st, "", errors.Join(err, c.restore(context.WithoutCancel(ctx), st.target))); err != nil {
+			return err
+		}
 	}
 	c.dropOld(ctx, old)
 	return nil

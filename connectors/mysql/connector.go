@@ -28,6 +28,7 @@ type Conn struct {
 	idle   []*session
 	closed bool
 
+	locks      sync.Map // of relations, to the sessions that hold them
 	zeros      atomic.Int64
 	warnInsert sync.Once
 	noInfile   bool // tests: load as if the server had local_infile off
@@ -40,6 +41,7 @@ var (
 	_ connectors.Stager      = (*Conn)(nil)
 	_ connectors.Swapper     = (*Conn)(nil)
 	_ connectors.Locker      = (*Conn)(nil)
+	_ connectors.LockHolder  = (*Conn)(nil)
 )
 
 // Ping connects and reports the server's name and version.

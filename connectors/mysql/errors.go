@@ -2,8 +2,10 @@ package mysql
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 
@@ -28,6 +30,8 @@ const (
 	errNoTrigger       = 1360
 	errNoDatabaseRight = 1044
 	errNoTableRight    = 1142
+	errShutdown        = 1053
+	errKilled          = 1927 // MariaDB: of a session that somebody ended
 )
 
 func isCode(err error, codes ...uint16) bool {
@@ -60,7 +64,8 @@ func (c *Conn) connectError(err error) error {
 	case errors.As(err, &op) && op.Err != nil:
 		err = &clear{strings.TrimPrefix(oneLine(op.Err.Error()), "connect: "), err}
 	case errors.Is(err, my.ErrInvalidConn):
-		err = &clear{"the server closed the connection during login", err}
+		// The driver drops the cause.
+		err = &clear{"the server closed the connection during login", errors.Join(err, io.ErrUnexpectedEOF)}
 	case errors.Is(err, context.DeadlineExceeded):
 		err = &clear{"no answer in time", err}
 	}
@@ -74,15 +79,21 @@ func (c *Conn) statementError(sql string, err error) error {
 	}
 	var server *my.MySQLError
 	if !errors.As(err, &server) {
+		if errors.Is(err, driver.ErrBadConn) { // found before anything was sent
+			return &connectors.LostError{Where: c.where, Err: &clear{"the server closed the connection", err}}
+		}
 		if errors.Is(err, my.ErrInvalidConn) {
 			// The driver drops the cause.
 			text := "the server closed the connection"
 			if c.queryTimeout > 0 {
 				text += fmt.Sprintf(", or did not answer for %s (query_timeout is %s)", c.queryTimeout+netidle.Grace, c.queryTimeout)
 			}
-			err = &clear{text, err}
+			return &connectors.LostError{Where: c.where, Err: &clear{text, err}}
 		}
 		return fmt.Errorf("%s: %w", c.where, err)
+	}
+	if server.Number == errShutdown || server.Number == errKilled {
+		err = &connectors.LostError{Where: c.where, Err: err}
 	}
 	if server.Number == errNoSuchTable || server.Number == errUnknownDatabase || server.Number == errBadTable {
 		err = &missing{err}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -61,14 +62,26 @@ func (c *Conn) Lock(ctx context.Context, rel connectors.Relation, wait time.Dura
 		}
 	}
 	var once sync.Once
+	c.locks.Store(rel, s)
 	return func() {
 		once.Do(func() {
+			c.locks.Delete(rel)
 			ctx, cancel := context.WithTimeout(context.Background(), killTimeout)
 			defer cancel()
 			_, _ = s.rows(ctx, unlockSQL(name)) // closing the session releases it as well
 			s.close()
 		})
 	}, nil
+}
+
+// HoldsLock implements connectors.LockHolder: the lock is there as long as its session.
+func (c *Conn) HoldsLock(ctx context.Context, rel connectors.Relation) error {
+	s, ok := c.locks.Load(c.at(rel))
+	if !ok {
+		return errors.New("it was not taken")
+	}
+	_, err := s.(*session).rows(ctx, "SELECT 1")
+	return err
 }
 
 // lockName is at most 64 characters, the server's limit. Names of locks are the

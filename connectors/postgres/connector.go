@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow/memory"
@@ -36,6 +37,7 @@ type conn struct {
 	pool     *pgxpool.Pool
 	mem      memory.Allocator
 	log      *slog.Logger
+	locks    sync.Map // of relations, to the sessions that hold them
 }
 
 var (
@@ -45,6 +47,7 @@ var (
 	_ connectors.Stager      = (*conn)(nil)
 	_ connectors.Swapper     = (*conn)(nil)
 	_ connectors.Locker      = (*conn)(nil)
+	_ connectors.LockHolder  = (*conn)(nil)
 )
 
 // Open checks the settings of out and returns a connection that has not connected yet.

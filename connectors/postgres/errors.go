@@ -22,6 +22,9 @@ const (
 	codeUniqueViolation  = "23505"
 	codeUndefinedObject  = "42704"
 	codeLimitExceeded    = "54000"
+	codeAdminShutdown    = "57P01"
+	codeCrashShutdown    = "57P02"
+	codeCannotConnectNow = "57P03"
 )
 
 // hasCode reports whether err stems from a server error with one of the codes.
@@ -69,13 +72,33 @@ func (c *conn) statementError(sql string, shift int, err error) error {
 	}
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) {
-		return &connectors.StatementError{SQL: sql, Position: bytePosition(sql, int(pg.Position), shift), Err: &serverError{pg}}
+		err = &serverError{pg}
+		if ended(pg) {
+			err = c.lost(err)
+		}
+		return &connectors.StatementError{SQL: sql, Position: bytePosition(sql, int(pg.Position), shift), Err: err}
 	}
 	var connect *pgconn.ConnectError
 	if errors.As(err, &connect) {
 		return c.connectError(err)
 	}
+	if connectors.Broken(err) || errors.Is(err, pgconn.ErrConnClosed) {
+		err = c.lost(err)
+	}
 	return &connectors.StatementError{SQL: sql, Position: -1, Err: err}
+}
+
+// lost says of which server a session broke off. What broke it has broken the idle ones
+// too.
+func (c *conn) lost(err error) error {
+	c.pool.Reset()
+	return &connectors.LostError{Where: c.settings.where(), Err: err}
+}
+
+// ended: the server's last word on a session that it ends, because it shuts down or an
+// administrator wants so, or because what reached it was cut off.
+func ended(pg *pgconn.PgError) bool {
+	return pg.Severity == "FATAL" && (pg.Code == codeAdminShutdown || pg.Code == codeCrashShutdown || strings.HasPrefix(pg.Code, "08"))
 }
 
 // bytePosition turns the server's position, counted in characters from 1 over what was
@@ -99,6 +122,9 @@ func bytePosition(sql string, pos, shift int) int {
 }
 
 func (c *conn) connectError(err error) error {
+	if hasCode(err, codeCannotConnectNow) { // it is starting, or stopping
+		err = &connectors.LostError{Where: c.settings.where(), Err: err}
+	}
 	return &connectors.ConnectError{Where: c.settings.where(), Err: &connectCause{text: redact(causeOf(err), c.settings.password), err: err}}
 }
 

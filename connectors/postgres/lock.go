@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"strconv"
 	"sync"
 	"time"
@@ -53,7 +54,11 @@ func (c *conn) Lock(ctx context.Context, rel connectors.Relation, wait time.Dura
 			return nil, err
 		}
 		if ok {
-			return unlock, nil
+			c.locks.Store(rel, pc)
+			return func() {
+				c.locks.Delete(rel)
+				unlock()
+			}, nil
 		}
 		left := time.Until(deadline)
 		if left <= 0 {
@@ -70,6 +75,16 @@ func (c *conn) Lock(ctx context.Context, rel connectors.Relation, wait time.Dura
 		case <-time.After(min(lockPoll, left)):
 		}
 	}
+}
+
+// HoldsLock implements connectors.LockHolder: the lock is there as long as its session.
+func (c *conn) HoldsLock(ctx context.Context, rel connectors.Relation) error {
+	pc, ok := c.locks.Load(c.fill(rel))
+	if !ok {
+		return errors.New("it was not taken")
+	}
+	_, err := c.query(ctx, pc.(*pgconn.PgConn), "SELECT 1")
+	return err
 }
 
 func (c *conn) tryLock(ctx context.Context, pc *pgconn.PgConn, key string) (bool, error) {

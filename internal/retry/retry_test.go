@@ -1,0 +1,83 @@
+package retry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/dvt-dev/dvt/connectors"
+)
+
+var (
+	lost    = fmt.Errorf("staging: %w", &connectors.LostError{Where: "x", Err: io.EOF})
+	reset   = &connectors.ConnectError{Where: "x", Err: syscall.ECONNRESET}
+	refusal = &connectors.ConnectError{Where: "x", Err: syscall.ECONNREFUSED}
+	denied  = &connectors.ConnectError{Where: "x", Err: errors.New("password authentication failed")}
+	syntax  = &connectors.StatementError{Err: errors.New("syntax error")}
+)
+
+func TestLost(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		errs  []error // one for each call; success after them
+		calls int
+		want  error
+	}{
+		{"success", nil, 1, nil},
+		{"lost once", []error{lost}, 2, nil},
+		{"reset while connecting", []error{reset}, 2, nil},
+		{"a server that restarts", []error{lost, refusal}, 3, nil},
+		{"a server that is not there", []error{refusal}, 1, refusal},
+		{"a wrong password", []error{denied}, 1, denied},
+		{"a refused statement", []error{syntax}, 1, syntax},
+		{"lost, then refused by the engine", []error{lost, syntax}, 2, syntax},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			calls, told := 0, 0
+			err := Lost(context.Background(), func(error) { told++ }, func() error {
+				calls++
+				if calls <= len(c.errs) {
+					return c.errs[calls-1]
+				}
+				return nil
+			})
+			if calls != c.calls || err != c.want && !errors.Is(err, c.want) || (err == nil) != (c.want == nil) {
+				t.Errorf("%d calls and %v, want %d and %v", calls, err, c.calls, c.want)
+			}
+			if told != calls-1 {
+				t.Errorf("told of %d failures in %d calls", told, calls)
+			}
+		})
+	}
+}
+
+func TestLostForEver(t *testing.T) {
+	calls := 0
+	if err := Lost(context.Background(), nil, func() error { calls++; return lost }); !errors.Is(err, io.EOF) || calls != attempts {
+		t.Error(calls, err)
+	}
+}
+
+// One step within another does not multiply the attempts.
+func TestLostWithin(t *testing.T) {
+	calls := 0
+	err := Lost(context.Background(), nil, func() error {
+		return fmt.Errorf("around: %w", Lost(context.Background(), nil, func() error { calls++; return lost }))
+	})
+	if !errors.Is(err, io.EOF) || calls != attempts {
+		t.Error(calls, err)
+	}
+}
+
+func TestCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	start := time.Now()
+	err := Lost(ctx, func(error) { cancel() }, func() error { return lost })
+	if err == nil || time.Since(start) > time.Second {
+		t.Error(err, time.Since(start))
+	}
+}
