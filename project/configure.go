@@ -234,6 +234,15 @@ func (d *decoder) decodeTest(t *TestSpec) {
 	if b := d.bool("store_failures"); b != nil {
 		t.Store = *b
 	}
+	// It wins over store_failures, as in dbt.
+	switch d.oneOf("store_failures_as", "", "", "table", "view", "ephemeral") {
+	case "table":
+		t.Store, t.StoreAs = true, "table"
+	case "view":
+		t.Store, t.StoreAs = true, "view"
+	case "ephemeral":
+		t.Store, t.StoreAs = false, "ephemeral"
+	}
 }
 
 // get reads a node's configuration as config.get does.

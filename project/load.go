@@ -45,7 +45,11 @@ func Load(ctx context.Context, o Options) (*Project, error) {
 		return nil, err
 	}
 	l := &loader{p: p, ctx: ctx}
-	for _, step := range []func() error{l.profile, l.settings, l.macros, l.files, l.properties, l.configure, l.resolve, l.finish} {
+	steps := []func() error{l.profile, l.settings, l.macros, l.files, l.properties, l.configure, l.resolve, l.finish}
+	if o.Shallow {
+		steps = steps[:2]
+	}
+	for _, step := range steps {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -146,6 +150,7 @@ func (l *loader) settings() error {
 	l.yaml = newYAMLRenderer(p.opts, p.env, func(name string) (jinja.Value, bool) { return p.variable(name, p.Name) },
 		p.targetVar(p.TargetName, nil), false)
 	var err error
+	l.misplaced()
 	p.Settings, err = loadSettings(p.Dir, l.yaml, p.env)
 	return err
 }

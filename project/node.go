@@ -90,7 +90,8 @@ type TestSpec struct {
 	FailCalc string // "count(*)"
 	Limit    int64  // 0 = none
 	Where    string
-	Store    bool // store_failures
+	Store    bool   // store_failures
+	StoreAs  string // store_failures_as: table or view, "" = not said
 	kwargs   *jinja.Dict
 	macro    string
 	pkg      string // namespace of the test macro, "" = search order

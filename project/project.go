@@ -22,6 +22,7 @@ type Options struct {
 	Threads     int // 0 = the profile's
 	FullRefresh bool
 	Command     string // "run", "compile", ...: flags.WHICH
+	Shallow     bool   // read project and profile files only: no macros, no nodes
 	// Env looks an environment variable up; nil is os.LookupEnv.
 	Env          func(string) (string, bool)
 	InvocationID string

@@ -33,6 +33,8 @@ type Render struct {
 	Quote func(database, schema, name string) string
 	// Log gets what macros log: level is one of dbt.LogDebug, LogInfo, LogPrint, LogWarn.
 	Log func(level, msg string)
+	// Vars are further variables of the template, such as results of on-run-end.
+	Vars map[string]jinja.Value
 	// Selected are the unique ids of what the run selected, for selected_resources.
 	Selected []string
 }
@@ -174,6 +176,9 @@ func (r *renderer) run(n *Node, t *jinja.Template) (string, error) {
 			return "", fromJinja(err, pos{file: n.Path, line: n.Test.line})
 		}
 		ctx.Vars["_dbt_generic_test_kwargs"] = kw
+	}
+	for name, v := range r.rc.Vars {
+		ctx.Vars[name] = v
 	}
 	st := ctx.State(!r.rc.Execute)
 	st.Strict = r.rc.Execute

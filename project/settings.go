@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,6 +20,17 @@ const (
 	defaultParallelism = 4
 	defaultLockWait    = 10 * time.Minute
 )
+
+var settingKeys = []string{"federation_memory_limit", "federation_threads", "temp_directory", "max_temp_directory_size", "extract_parallelism", "state", "lock_wait"}
+
+// misplaced warns of settings that stand in dbt_project.yml, where nothing reads them.
+func (l *loader) misplaced() {
+	for _, key := range settingKeys {
+		if n := get(l.p.packages[0].doc.root, key); n != nil {
+			l.warn("dbt_project.yml:%d: '%s' has no effect here: it belongs in dvt_project.yml", n.Line, key)
+		}
+	}
+}
 
 // loadSettings reads dvt_project.yml, which may be absent.
 func loadSettings(dir string, r *yamlRenderer, env func(string) (string, bool)) (Settings, error) {
@@ -55,9 +67,7 @@ func loadSettings(dir string, r *yamlRenderer, env func(string) (string, bool)) 
 }
 
 func (s *Settings) set(dir string, d doc, e entry, r *yamlRenderer) error {
-	known := map[string]bool{"federation_memory_limit": true, "federation_threads": true, "temp_directory": true,
-		"max_temp_directory_size": true, "extract_parallelism": true, "state": true, "lock_wait": true}
-	if !known[e.key] {
+	if !slices.Contains(settingKeys, e.key) {
 		return nil
 	}
 	v, err := r.text(d, e.val)

@@ -141,6 +141,9 @@ func modelVar(n *Node) jinja.Value {
 		"depends_on", dbt.Dict("nodes", deps, "macros", jinja.FromGo(n.Macros)), "checksum", dbt.Dict("name", "sha256", "checksum", checksum(n.RawCode)))
 }
 
+// ModelVar is a node as templates see it, like each element of graph.nodes.
+func (p *Project) ModelVar(n *Node) jinja.Value { return dbt.Object{Dict: modelVar(n).(*jinja.Dict)} }
+
 func quoteValue(q *bool) jinja.Value {
 	if q == nil {
 		return nil

@@ -18,6 +18,9 @@ type Event struct {
 	Fields map[string]any `json:"data,omitempty"`
 }
 
+// EventKey is the key of an event's name in the log, where each event is recorded too.
+const EventKey = "event"
+
 // Level is an event's weight.
 type Level string
 

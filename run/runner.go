@@ -116,6 +116,6 @@ func (r *Runner) emit(level Level, name string, node *project.Node, status Statu
 	if node != nil {
 		e.Node = node.UniqueID
 	}
-	r.Log.Debug(e.Text, "event", name, "node", e.Node)
+	r.Log.Debug(e.Text, EventKey, name, "node", e.Node)
 	r.Sink.Event(e)
 }

@@ -57,7 +57,9 @@ func (r *Runner) test(ctx context.Context, n *project.Node, res *Result) error {
 	return v.decide(t, res)
 }
 
-func (r *Runner) stores(n *project.Node) bool { return n.Test.Store || r.Options.Store }
+func (r *Runner) stores(n *project.Node) bool {
+	return n.Test.Store || r.Options.Store && n.Test.StoreAs == ""
+}
 
 // testPath is where a test's compiled SQL goes: below its file, as in dbt.
 func testPath(n *project.Node) string {
@@ -80,6 +82,9 @@ func (r *Runner) plainTest(ctx context.Context, n *project.Node, compiled *proje
 
 // storedTest keeps the failing rows as a table beside the target's schema.
 func (r *Runner) storedTest(ctx context.Context, n *project.Node, compiled *project.Compiled, check compute.Check, v *verdict, res *Result) error {
+	if n.Test.StoreAs == "view" {
+		r.emit(Warn, "warning", n, "", nil, fmt.Sprintf("test '%s': store_failures_as is 'view', but no view of %s could read what the test reads: its failing rows are kept as a table", n.Name, n.Connection))
+	}
 	target, err := r.Conns.Get(n.Connection)
 	if err != nil {
 		return err

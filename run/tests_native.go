@@ -60,13 +60,28 @@ func (r *Runner) nativeTest(ctx context.Context, n *project.Node, engine load.Na
 			return err
 		}
 		defer release()
+		if n.Test.StoreAs == "view" {
+			if err := engine.CreateView(ctx, n.Relation(), sql); err != nil {
+				return fmt.Errorf("storing the failing rows in %s: %w", n.Relation(), err)
+			}
+			return r.storedVerdict(ctx, n, engine, check, v)
+		}
 		rows := connectors.StageSelect{SQL: sql, StageSpec: connectors.StageSpec{RunID: r.RunID, Target: n.Relation(), Options: targetOptions(n, &planner.Plan{})}}
 		if _, err := load.Build(ctx, engine, rows, func([]connectors.Column) error { return nil }); err != nil {
 			return fmt.Errorf("storing the failing rows in %s: %w", n.Relation(), err)
 		}
-		r.Conns.Forget(n.Connection, n.Relation())
-		sql = compute.Selected(engine.SQLName(n.Relation()))
+		return r.storedVerdict(ctx, n, engine, check, v)
 	}
+	return r.decideNative(ctx, engine, check, sql, v)
+}
+
+// storedVerdict judges the rows that are kept.
+func (r *Runner) storedVerdict(ctx context.Context, n *project.Node, engine load.Native, check compute.Check, v *verdict) error {
+	r.Conns.Forget(n.Connection, n.Relation())
+	return r.decideNative(ctx, engine, check, compute.Selected(engine.SQLName(n.Relation())), v)
+}
+
+func (r *Runner) decideNative(ctx context.Context, engine load.Native, check compute.Check, sql string, v *verdict) error {
 	check.Limit = 0 // applied already
 	row, err := engine.FirstRow(ctx, check.Verdict(sql), compute.VerdictColumns)
 	if err != nil {

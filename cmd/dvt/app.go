@@ -105,7 +105,7 @@ func (a *app) load(ctx context.Context, which string, fullRefresh bool) (*projec
 	a.started = time.Now()
 	p, err := project.Load(ctx, project.Options{
 		Dir: dir, ProfilesDir: a.profilesDir, Profile: a.profile, Target: a.target, Vars: vars, Threads: a.threads,
-		FullRefresh: fullRefresh, Command: which, StartedAt: a.started.UTC(), InvocationID: uuid.NewString(),
+		FullRefresh: fullRefresh, Command: which, Shallow: which == "clean", StartedAt: a.started.UTC(), InvocationID: uuid.NewString(),
 	})
 	if err != nil {
 		return nil, err

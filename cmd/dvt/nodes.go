@@ -62,7 +62,7 @@ func (a *app) runNodes(ctx context.Context, n *nodesRun) error {
 	} else {
 		a.say("Concurrency: %s (target='%s')", count(r.Project.Threads, "thread"), r.Project.TargetName)
 		a.say("")
-		if err := r.ProjectHooks(ctx, "on-run-start", r.Project.OnRunStart); err != nil {
+		if err := r.StartHooks(ctx); err != nil {
 			e := r.WriteArtifacts(run.NotRun(nodes, "on-run-start failed"), version, time.Since(a.started), a.args(r.Project, n))
 			return &nodeError{errors.Join(err, e)}
 		}
@@ -73,7 +73,7 @@ func (a *app) runNodes(ctx context.Context, n *nodesRun) error {
 	stop()
 	var hookErr error
 	if len(nodes) > 0 && ctx.Err() == nil {
-		hookErr = r.ProjectHooks(ctx, "on-run-end", r.Project.OnRunEnd)
+		hookErr = r.EndHooks(ctx, results)
 	}
 	elapsed := time.Since(a.started)
 	summary := a.summarize(r, results, elapsed)

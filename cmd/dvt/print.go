@@ -82,7 +82,7 @@ func (a *app) out(text string) error {
 	return err
 }
 
-// tee sends log records to the file and to the terminal.
+// tee sends log records to the file and to the terminal, which shows events by itself.
 type tee struct{ file, terminal slog.Handler }
 
 func (t tee) Enabled(ctx context.Context, l slog.Level) bool {
@@ -91,7 +91,15 @@ func (t tee) Enabled(ctx context.Context, l slog.Level) bool {
 
 func (t tee) Handle(ctx context.Context, r slog.Record) error {
 	var errs []error
+	event := false
+	r.Attrs(func(a slog.Attr) bool {
+		event = a.Key == run.EventKey
+		return !event
+	})
 	for _, h := range []slog.Handler{t.file, t.terminal} {
+		if event && h == t.terminal {
+			continue
+		}
 		if h.Enabled(ctx, r.Level) {
 			errs = append(errs, h.Handle(ctx, r.Clone()))
 		}
