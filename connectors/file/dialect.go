@@ -49,10 +49,10 @@ func (d dialect) missing(rel connectors.Relation) string {
 func (d dialect) from(t *connectors.Table) string {
 	if len(t.Columns) > 0 && t.Columns[0].Attrs[scanAttr] != "" {
 		scan := t.Columns[0].Attrs[scanAttr]
-		if strings.HasPrefix(scan, "read_csv(") {
-			return declared(scan, t.Columns, foundTypes(t.Columns))
+		if strings.HasPrefix(scan, "read_parquet(") {
+			return scan
 		}
-		return scan
+		return declared(scan, t.Columns, foundTypes(t.Columns))
 	}
 	f, err := d.c.resolve(t.Relation)
 	if err != nil {
@@ -61,12 +61,15 @@ func (d dialect) from(t *connectors.Table) string {
 	if f.format == parquet {
 		return d.readFiles(f)
 	}
-	types := make([]string, len(t.Columns))
+	text := make([]string, len(t.Columns))
 	for i, c := range t.Columns {
-		types[i] = c.Type.String()
+		text[i] = "VARCHAR"
+		if f.format == json && c.Type.Kind >= connectors.List {
+			text[i] = c.Type.String()
+		}
 	}
 	if f.format == json {
-		return readJSON(d.c.json(f.files), names(t.Columns), types)
+		return declared(readJSON(d.c.json(f.files), names(t.Columns), text), t.Columns, text)
 	}
 	o := d.c.csv
 	if o.delim == "" {
@@ -74,10 +77,6 @@ func (d dialect) from(t *connectors.Table) string {
 		if strings.HasSuffix(strings.ToLower(f.files[0]), ".tsv") {
 			o.delim = "\t"
 		}
-	}
-	text := make([]string, len(types))
-	for i := range text {
-		text[i] = "VARCHAR"
 	}
 	return declared(readCSV(f.files, o, names(t.Columns), text), t.Columns, text)
 }
