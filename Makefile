@@ -18,6 +18,12 @@ FUZZTIME ?= 20s
 BENCH ?= .
 PKGS ?= ./...
 
+# DVT_BENCH_ROWS are the rows of make bench's wide table, COMPARE the figures of an
+# earlier run to print beside the new ones.
+DVT_BENCH_ROWS ?= 5000000
+COMPARE ?=
+BENCH_FLAGS ?=
+
 # The big suites have a target of their own, for they come in two sizes.
 ACCEPTANCE := ^TestAcceptance
 
@@ -26,7 +32,7 @@ SERVERS := bin/servers --
 
 export DVT_DATA ?= $(abspath ../shared/data)
 
-.PHONY: all build demo test race lint vuln bench fuzz acceptance acceptance-full clean FORCE
+.PHONY: all build demo test race lint vuln bench gobench fuzz acceptance acceptance-full clean FORCE
 
 all: build
 
@@ -66,7 +72,14 @@ vuln:
 	code=0; go run golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK_VERSION) -tags '$(TAGS)' ./... || code=$$?; \
 	case $$code in 0) ;; 3) exit 3 ;; *) echo "govulncheck did not run (exit code $$code)" ;; esac
 
-bench: bin/servers
+# BENCH_FLAGS: -parts routes, -routes '^pg-', -runs 1 … (see internal/bench); COMPARE is
+# the file that an earlier run saved as bin/bench.json.
+bench: bin/servers build
+	go build -tags '$(TAGS)' -o bin/bench ./internal/bench
+	$(SERVERS) bin/bench -rows $(DVT_BENCH_ROWS) -doc docs/performance.md $(if $(COMPARE),-compare $(COMPARE)) $(BENCH_FLAGS)
+
+# The Go benchmarks of the packages.
+gobench: bin/servers
 	$(SERVERS) $(TEST) -run '^$$' -bench '$(BENCH)' -benchmem -timeout 2h $(PKGS)
 
 # go test fuzzes one target of one package at a time.

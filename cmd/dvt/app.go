@@ -32,6 +32,7 @@ type app struct {
 	dataOnStdout  bool // stdout is the command's result: what else there is to say goes to stderr
 	logFile       *os.File
 	log           *slog.Logger
+	profiles      profiles
 	runner        *run.Runner
 	redactor      *run.Redactor
 }
@@ -58,8 +59,9 @@ func (a *app) command() *cobra.Command {
 		if a.threads < 1 && f.Changed("threads") {
 			return fmt.Errorf("--threads %d: expected 1 or more", a.threads)
 		}
-		return nil
+		return a.profiles.start()
 	}
+	a.profiles.flags(f)
 	f.StringVar(&a.logFormat, "log-format", "text", "text or json")
 	f.BoolVarP(&a.debug, "debug", "d", false, "print the debug log too")
 	f.BoolVarP(&a.quiet, "quiet", "q", false, "print errors only")
@@ -164,6 +166,7 @@ func (a *app) close() error {
 	if a.runner != nil {
 		errs = append(errs, a.runner.Close())
 	}
+	errs = append(errs, a.profiles.stop())
 	if a.logFile != nil {
 		errs = append(errs, a.logFile.Close())
 	}

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// measureOverhead times the dvt program itself where rows do not count.
+func (b *bench) measureOverhead(ctx context.Context) error {
+	steps := []struct {
+		name, how string
+		bar       float64
+		do        func(context.Context) (float64, error)
+	}{
+		{"start-up to the first statement", "from exec to the first connection of a run", 150, b.startUp},
+		{"a one-row f_table", "100 models of one PostgreSQL into another schema, one thread, less a run of none; per model with its own statements", 60, b.oneRow},
+		{"1,000 models, first time", "dvt explain of all models, no server asked", 10_000, func(ctx context.Context) (float64, error) { return b.manyModels(ctx, true) }},
+		{"1,000 models, again", "the same, once more", 2_000, func(ctx context.Context) (float64, error) { return b.manyModels(ctx, false) }},
+	}
+	for _, s := range steps {
+		best := 0.0
+		for n := range b.runs {
+			ms, err := s.do(ctx)
+			if err != nil {
+				return fmt.Errorf("measuring %s: %w", s.name, err)
+			}
+			if n == 0 || ms < best {
+				best = ms
+			}
+		}
+		b.report.Overhead = append(b.report.Overhead, overhead{Name: s.name, MS: best, Bar: s.bar, Measured: s.how})
+		b.progress("%-40s %8.1f ms (bar %.0f)", s.name, best, s.bar)
+	}
+	return nil
+}
+
+func (b *bench) settings() settings { return settings{dir: b.dir, rows: b.rows, seed: b.seed} }
+
+func (b *bench) command(ctx context.Context, dir string, args ...string) (time.Duration, error) {
+	cmd := exec.CommandContext(ctx, b.dvt, append(args, "--project-dir", dir, "--profiles-dir", dir)...)
+	began := time.Now()
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return 0, fmt.Errorf("dvt %s: %w: %s", args[0], err, lastLines(string(out)))
+	}
+	return time.Since(began), nil
+}
+
+func lastLines(s string) string {
+	lines := strings.Split(strings.TrimSpace(s), "\n")
+	return strings.Join(lines[max(0, len(lines)-8):], " | ")
+}
+
+func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+// startUp listens in a server's place and waits for the program to call.
+func (b *bench) startUp(ctx context.Context) (_ float64, err error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, l.Close()) }()
+	outs := map[string]map[string]any{"pg": {"type": "postgres", "host": "127.0.0.1", "port": l.Addr().(*net.TCPAddr).Port, "user": "u", "password": "none", "dbname": "d", "schema": "s"}}
+	dir := filepath.Join(b.dir, "startup")
+	if err := writeProject(dir, "pg", outs, map[string]string{"one": "select * from {{ source('pg', 'one') }}"}); err != nil {
+		return 0, err
+	}
+	cmd := exec.CommandContext(ctx, b.dvt, "run", "--project-dir", dir, "--profiles-dir", dir)
+	began := time.Now()
+	if err := cmd.Start(); err != nil {
+		return 0, err
+	}
+	_ = l.(*net.TCPListener).SetDeadline(began.Add(30 * time.Second))
+	c, err := l.Accept()
+	took := time.Since(began)
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	if err != nil {
+		return 0, err
+	}
+	return ms(took), c.Close()
+}
+
+// oneRow is the time of a model of one row, its own statements included.
+func (b *bench) oneRow(ctx context.Context) (float64, error) {
+	err := withPG(ctx, func(c *pgconn.PgConn) error {
+		_, err := c.Exec(ctx, "CREATE SCHEMA IF NOT EXISTS "+schema+"; CREATE TABLE IF NOT EXISTS "+schema+".one AS SELECT 1 AS id, 'one' AS name").ReadAll()
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	const many = 100
+	models := map[string]string{}
+	for i := range many {
+		models[fmt.Sprintf("one_%03d", i)] = "select * from {{ source('pg', 'one') }}"
+	}
+	dir := filepath.Join(b.dir, "onerow")
+	if err := writeProject(dir, "my", outputs(b.settings()), models); err != nil {
+		return 0, err
+	}
+	none, err := b.command(ctx, dir, "run", "--threads", "1", "-s", "one_000")
+	if err != nil {
+		return 0, err
+	}
+	all, err := b.command(ctx, dir, "run", "--threads", "1")
+	if err != nil {
+		return 0, err
+	}
+	return ms(all-none) / (many - 1), nil
+}
+
+// manyModels parses, renders and plans a project of 1,000 models.
+func (b *bench) manyModels(ctx context.Context, first bool) (float64, error) {
+	dir := filepath.Join(b.dir, "many")
+	if first {
+		if err := os.RemoveAll(dir); err != nil {
+			return 0, err
+		}
+		if err := writeMany(dir, 1000); err != nil {
+			return 0, err
+		}
+	}
+	took, err := b.command(ctx, dir, "explain")
+	return ms(took), err
+}
+
+// writeMany makes a project of n models over two declared sources; every fifth refers to
+// the one before.
+func writeMany(dir string, n int) error {
+	files := map[string]string{
+		"dbt_project.yml": "name: many\nprofile: many\nmodels: {many: {+materialized: f_table}}\n",
+		"profiles.yml":    "many: {target: pg, outputs: {pg: {type: postgres, host: 127.0.0.1, port: 1, user: u, password: none, dbname: d, schema: public}, my: {type: mysql, server: 127.0.0.1, port: 1, username: u, password: none, schema: shop}}}\n",
+		"models/sources.yml": `version: 2
+sources:
+  - {name: a, meta: {connection: pg}, tables: [{name: orders, columns: [{name: id, data_type: bigint}, {name: customer_id, data_type: bigint}, {name: total, data_type: "decimal(12,2)"}, {name: created_at, data_type: timestamp}, {name: status, data_type: varchar}]}]}
+  - {name: b, meta: {connection: my}, tables: [{name: customers, columns: [{name: id, data_type: bigint}, {name: country, data_type: varchar}, {name: name, data_type: varchar}]}]}
+`,
+	}
+	for i := range n {
+		sql := fmt.Sprintf(`with o as (
+  select id, customer_id, total, date_trunc('day', created_at) as day from {{ source('a', 'orders') }}
+  where created_at >= timestamp '2024-01-%02d 00:00:00' and status <> 'void'
+)
+select c.country, o.day, count(*) as orders, sum(o.total) as total, rank() over (order by sum(o.total)) as r
+from o join {{ source('b', 'customers') }} c on c.id = o.customer_id
+group by 1, 2
+`, i%28+1)
+		if i%5 == 4 {
+			sql = fmt.Sprintf("select country, sum(total) as total from {{ ref('m%04d') }} where orders > %d group by country\n", i-1, i)
+		}
+		files[fmt.Sprintf("models/g%02d/m%04d.sql", i/50, i)] = sql
+	}
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
