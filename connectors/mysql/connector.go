@@ -32,6 +32,7 @@ type Conn struct {
 	zeros      atomic.Int64
 	warnInsert sync.Once
 	noInfile   bool // tests: load as if the server had local_infile off
+	noTap      bool // tests: read as over TLS
 }
 
 var (

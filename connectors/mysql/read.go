@@ -114,7 +114,11 @@ func (s *session) stream(ctx, run context.Context, q connectors.Query, emit func
 		return false, err
 	}
 	defer r.release()
-	whole, err = r.run(ctx, rows, emit)
+	if cols, ok := wireColumns(rows); ok && s.tap.canRows() && !s.c.noTap {
+		whole, err = r.runWire(ctx, rows, s.tap, cols, emit)
+	} else {
+		whole, err = r.run(ctx, rows, emit)
+	}
 	if whole {
 		_ = rows.Close() // at the end of the stream it has nothing to read
 	}
@@ -140,6 +144,7 @@ type reader struct {
 	cols    []*decoder
 	builder *array.RecordBuilder
 	rows    int   // in the batch
+	room    int   // rows that fit into the batch's columns
 	seen    int64 // in the stream
 }
 
@@ -163,7 +168,8 @@ func (c *Conn) reader(q connectors.Query, rows driver.Rows) (*reader, error) {
 
 func (r *reader) release() { r.builder.Release() }
 
-// run reads to the end. An error that is not marked and comes with whole is the
+// run reads to the end through the driver: over TLS, or where a type on the wire is not
+// known. An error that is not marked and comes with whole is the
 // server's.
 func (r *reader) run(ctx context.Context, rows driver.Rows, emit func(arrow.RecordBatch) error) (whole bool, err error) {
 	dest := make([]driver.Value, len(rows.Columns()))

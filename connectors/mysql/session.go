@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"strconv"
 	"sync"
 	"time"
@@ -29,6 +30,7 @@ const (
 type session struct {
 	c    *Conn
 	conn driver.Conn
+	tap  *tap // below conn
 	id   uint64
 	bad  bool
 }
@@ -38,6 +40,16 @@ type session struct {
 func (c *Conn) open(ctx context.Context, db string, multi bool) (*session, error) {
 	cfg := c.cfg.Clone()
 	cfg.MultiStatements = multi
+	var below *tap
+	dial := cfg.DialFunc
+	cfg.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		nc, err := dial(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		below = newTap(nc)
+		return below, nil
+	}
 	dialer, err := my.NewConnector(cfg)
 	if err != nil {
 		return nil, c.connectError(err)
@@ -53,7 +65,7 @@ func (c *Conn) open(ctx context.Context, db string, multi bool) (*session, error
 		}
 		return nil, c.connectError(err)
 	}
-	s := &session{c: c, conn: conn}
+	s := &session{c: c, conn: conn, tap: below}
 	if err := s.prepare(octx, db); err != nil {
 		s.close()
 		return nil, c.connectError(err)

@@ -43,6 +43,9 @@ func measure(what string) error {
 		return prepareData(ctx, s, name)
 	}
 	name, side, _ := strings.Cut(what, "/")
+	if name == "many" {
+		return printed(ctx, s, planMany)
+	}
 	if strings.HasPrefix(name, "grow-") {
 		return printed(ctx, s, grow(name, side))
 	}
