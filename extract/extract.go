@@ -210,21 +210,15 @@ func (j *job) stage(ctx context.Context, i int, x *planner.Extract, source reade
 		return err
 	}
 	defer release()
-	err = begin(ctx, source, x.Query, func(rec arrow.RecordBatch) error {
-		if err := staged.Append(rec); err != nil {
-			return err
-		}
+	rows := appendAhead(ctx, staged)
+	return rows.close(begin(ctx, source, x.Query, func(rec arrow.RecordBatch) error {
 		size := RecordBytes(rec)
 		j.stats[i].Rows += rec.NumRows()
 		j.stats[i].Bytes += size
 		j.progress.Rows.Add(rec.NumRows())
 		j.progress.Bytes.Add(size)
-		return nil
-	})
-	if e := staged.Close(); e != nil && err == nil {
-		err = e
-	}
-	return err
+		return rows.add(rec)
+	}))
 }
 
 // begin is Read that starts again when the connection is lost before the first row. A
