@@ -42,7 +42,7 @@ type wireColumn struct {
 	kind     wireKind
 	size     int
 	unsigned bool
-	digits   int // of a second's fraction, in the driver's text
+	digits   int                 // of a second's fraction, in the driver's text
 	direct   func(v []byte) bool // a short way into the column; false: the decoder has to look
 }
 
