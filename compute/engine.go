@@ -51,9 +51,12 @@ const leastMemory = 64 << 20
 
 // Engine is the DuckDB of a run. All methods may be called from several goroutines.
 type Engine struct {
-	db   *duck.DB
+	cfg  Config
 	temp *tempDir
 	stat *sampler
+
+	opening sync.Mutex // guards db
+	db      *duck.DB
 
 	mu     sync.Mutex
 	models int
@@ -67,26 +70,27 @@ func Open(cfg Config) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("starting the compute engine: %w", err)
 	}
-	e := &Engine{temp: temp}
-	if err := e.start(cfg); err != nil {
+	if cfg.Now.IsZero() {
+		cfg.Now = time.Now()
+	}
+	e := &Engine{cfg: cfg, temp: temp, stat: newSampler()}
+	if err := e.start(); err != nil {
 		return nil, errors.Join(fmt.Errorf("starting the compute engine: %w", err), e.Close())
 	}
 	return e, nil
 }
 
-func (e *Engine) start(cfg Config) (err error) {
+// start opens an instance; e.opening is held, or nobody else knows e yet.
+func (e *Engine) start() (err error) {
+	cfg := e.cfg
 	threads := cfg.Threads
 	if threads <= 0 {
 		threads = runtime.NumCPU()
 	}
-	now := cfg.Now
-	if now.IsZero() {
-		now = time.Now()
-	}
 	tuneAllocators(threads)
 	e.db, err = duck.Open(duck.Options{
 		Settings: settings(engineMemory(cfg), threads, e.temp.spill(), cfg.MaxTempDirectorySize),
-		SetUp:    append([]string{globalSettings}, planner.ClockMacros(now)...), Allocator: cfg.Mem,
+		SetUp:    append([]string{globalSettings}, planner.ClockMacros(cfg.Now)...), Allocator: cfg.Mem,
 	})
 	if err != nil {
 		return err
@@ -95,9 +99,49 @@ func (e *Engine) start(cfg Config) (err error) {
 	if err != nil {
 		return err
 	}
-	e.stat = newSampler(session)
-	return nil
+	return e.stat.use(session)
 }
+
+// drainTime is how long the sessions of an instance that ended are waited for.
+const drainTime = 3 * time.Second
+
+// instance is the run's DuckDB. After an internal error DuckDB refuses every statement of
+// an instance: those who use it fail, and for those who come after them there is a new
+// one. It is opened when the old one is gone, for both would have the same files open.
+func (e *Engine) instance(ctx context.Context) (*duck.DB, error) {
+	e.opening.Lock()
+	defer e.opening.Unlock()
+	if e.db == nil {
+		return nil, fmt.Errorf("the compute engine: %w", connectors.ErrEngineGone)
+	}
+	if e.db.Usable() {
+		return e.db, nil
+	}
+	if err := e.stat.use(nil); err != nil {
+		return nil, err
+	}
+	for end := time.Now().Add(drainTime); e.db.Sessions() > 0; {
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(5 * time.Millisecond):
+		}
+		if time.Now().After(end) {
+			return nil, fmt.Errorf("DuckDB failed in itself and is still in use by what failed: %w", connectors.ErrEngineGone)
+		}
+	}
+	if err := e.db.Close(); err != nil {
+		return nil, err
+	}
+	if err := e.start(); err != nil {
+		return nil, fmt.Errorf("starting the compute engine again: %w", err)
+	}
+	return e.db, nil
+}
+
+// Instance is the engine as one that ends with its DuckDB, for those who keep state in
+// it: see connectors.ErrEngineGone.
+func (e *Engine) Instance(ctx context.Context) (connectors.Engine, error) { return e.instance(ctx) }
 
 // engineMemory is DuckDB's memory_limit in bytes.
 func engineMemory(cfg Config) int64 {
@@ -113,15 +157,18 @@ func engineMemory(cfg Config) int64 {
 
 // Session opens a session for a connector.
 func (e *Engine) Session(ctx context.Context) (connectors.Session, error) {
-	return e.db.Session(ctx)
+	db, err := e.instance(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return db.Session(ctx)
 }
 
 // Close ends the engine and removes its files. Models and sessions must be closed before.
 func (e *Engine) Close() error {
-	var errs []error
-	if e.stat != nil {
-		errs = append(errs, e.stat.close())
-	}
+	e.opening.Lock()
+	defer e.opening.Unlock()
+	errs := []error{e.stat.close()}
 	if e.db != nil {
 		errs = append(errs, e.db.Close())
 	}

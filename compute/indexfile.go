@@ -36,7 +36,11 @@ func (e *Engine) OpenIndex(ctx context.Context, path string) (*IndexFile, error)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
 	}
-	session, err := e.db.Connect(ctx)
+	db, err := e.instance(ctx)
+	if err != nil {
+		return nil, err
+	}
+	session, err := db.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -26,7 +26,7 @@ func (m *Model) Keep(ctx context.Context, name, sql string) (rows int64, err err
 	if err != nil {
 		return 0, m.failed("keeping", name, err)
 	}
-	session, err := m.engine.db.Connect(ctx)
+	session, err := m.db.Connect(ctx)
 	if err != nil {
 		return 0, m.failed("keeping", name, err)
 	}
@@ -37,7 +37,7 @@ func (m *Model) Keep(ctx context.Context, name, sql string) (rows int64, err err
 
 // Int runs a query of one integer.
 func (m *Model) Int(ctx context.Context, sql string) (n int64, err error) {
-	session, err := m.engine.db.Connect(ctx)
+	session, err := m.db.Connect(ctx)
 	if err != nil {
 		return 0, m.failed("querying", m.name, err)
 	}

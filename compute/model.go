@@ -21,7 +21,7 @@ const hiddenSchema = "__dvt_stored"
 // model's SQL but for a suffix. They spill to the temporary folder like all of DuckDB.
 // All methods may be called from several goroutines, Close after all others returned.
 type Model struct {
-	engine *Engine
+	db     *duck.DB // the instance that was there when the model began
 	name   string
 	suffix string
 
@@ -33,14 +33,19 @@ type Model struct {
 
 // Model opens the staging area of a model. The caller closes it.
 func (e *Engine) Model(name string) (*Model, error) {
-	session, err := e.db.Connect(context.Background())
+	ctx := context.Background()
+	db, err := e.instance(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("opening the staging of model %s: %w", name, err)
+	}
+	session, err := db.Connect(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("opening the staging of model %s: %w", name, err)
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.models++
-	return &Model{engine: e, name: name, suffix: fmt.Sprintf("%s_%d", planner.Marker, e.models), session: session, made: map[string]bool{}}, nil
+	return &Model{db: db, name: name, suffix: fmt.Sprintf("%s_%d", planner.Marker, e.models), session: session, made: map[string]bool{}}, nil
 }
 
 // Stage makes the relation catalog.schema.name, where catalog is without the planner's
@@ -53,7 +58,7 @@ func (m *Model) Stage(ctx context.Context, catalog, schema, name string, all []c
 	if err != nil {
 		return nil, m.failed("staging", name, err)
 	}
-	session, err := m.engine.db.Connect(ctx)
+	session, err := m.db.Connect(ctx)
 	if err != nil {
 		return nil, m.failed("staging", name, err)
 	}
@@ -76,7 +81,7 @@ func (m *Model) StageSQL(ctx context.Context, catalog, schema, name string, all 
 	if err != nil {
 		return 0, m.failed("staging", name, err)
 	}
-	session, err := m.engine.db.Connect(ctx)
+	session, err := m.db.Connect(ctx)
 	if err != nil {
 		return 0, m.failed("staging", name, err)
 	}
@@ -113,7 +118,7 @@ func sameTypes(ctx context.Context, s *duck.Conn, sql string, want []connectors.
 
 // Columns describes what the model's SQL returns; all its relations must be staged.
 func (m *Model) Columns(ctx context.Context, sql string) ([]connectors.Column, error) {
-	session, err := m.engine.db.Connect(ctx)
+	session, err := m.db.Connect(ctx)
 	if err != nil {
 		return nil, m.failed("describing", m.name, err)
 	}
@@ -126,7 +131,7 @@ func (m *Model) Columns(ctx context.Context, sql string) ([]connectors.Column, e
 // in no order without one, whatever ordered says; it is there for callers to state
 // what they rely on.
 func (m *Model) Query(ctx context.Context, sql string, ordered bool, emit func(arrow.RecordBatch) error) error {
-	session, err := m.engine.db.Connect(ctx)
+	session, err := m.db.Connect(ctx)
 	if err != nil {
 		return m.failed("querying", m.name, err)
 	}
@@ -155,7 +160,7 @@ func (m *Model) Close() error {
 		}
 	}
 	var errs []error
-	if m.session.Exec(context.Background(), strings.Join(drop, "; ")) != nil {
+	if m.session.Exec(context.Background(), strings.Join(drop, "; ")) != nil && m.db.Usable() {
 		for _, q := range drop { // the first failure left those after it
 			errs = append(errs, m.session.Exec(context.Background(), q))
 		}

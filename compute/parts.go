@@ -78,7 +78,7 @@ func (m *Model) NewPart(ctx context.Context, path string, cols []connectors.Colu
 		return nil, m.failed("staging a chunk of", m.name, err)
 	}
 	p := &Part{model: m, table: t, path: path}
-	if p.session, err = m.engine.db.Connect(ctx); err == nil {
+	if p.session, err = m.db.Connect(ctx); err == nil {
 		p.rows, err = p.session.Appender(ctx, t.catalog, t.schema, t.name, cols)
 	}
 	if err != nil {
@@ -230,7 +230,7 @@ func (m *Model) Collect(ctx context.Context, name string, cols []connectors.Colu
 	if err != nil {
 		return nil, m.failed("keeping", name, err)
 	}
-	session, err := m.engine.db.Connect(ctx)
+	session, err := m.db.Connect(ctx)
 	if err != nil {
 		return nil, m.failed("keeping", name, err)
 	}

@@ -26,15 +26,15 @@ const samplePeriod = 200 * time.Millisecond
 // sampler looks at DuckDB's accounts from time to time: it keeps no peaks itself.
 type sampler struct {
 	mu      sync.Mutex
-	session *duck.Conn
+	session *duck.Conn // nil while there is no instance
 	peak    Stats
 	cancel  context.CancelFunc
 	done    chan struct{}
 }
 
-func newSampler(session *duck.Conn) *sampler {
+func newSampler() *sampler {
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &sampler{session: session, cancel: cancel, done: make(chan struct{})}
+	s := &sampler{cancel: cancel, done: make(chan struct{})}
 	go func() {
 		defer close(s.done)
 		tick := time.NewTicker(samplePeriod)
@@ -51,10 +51,26 @@ func newSampler(session *duck.Conn) *sampler {
 	return s
 }
 
+// use looks through another session from now on and closes the one before.
+func (s *sampler) use(session *duck.Conn) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old := s.session
+	s.session = session
+	if old == nil {
+		return nil
+	}
+	return old.Close()
+}
+
 // sample ignores errors: figures for a report are not worth failing a run.
 func (s *sampler) sample() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.session == nil {
+		s.peak.PeakMemory = max(s.peak.PeakMemory, PeakRSS())
+		return s.peak
+	}
 	_ = s.session.Query(context.Background(), memoryQuery, func(rec arrow.RecordBatch) error {
 		s.peak.EngineMemory = max(s.peak.EngineMemory, rec.Column(0).(*array.Int64).Value(0))
 		s.peak.Spilled = max(s.peak.Spilled, rec.Column(1).(*array.Int64).Value(0))
@@ -67,7 +83,5 @@ func (s *sampler) sample() Stats {
 func (s *sampler) close() error {
 	s.cancel()
 	<-s.done
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.session.Close()
+	return s.use(nil)
 }

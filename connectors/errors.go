@@ -12,6 +12,10 @@ import (
 // ErrNotFound says that a relation, database or file does not exist.
 var ErrNotFound = errors.New("not found")
 
+// ErrEngineGone says that a DuckDB is closed, or refuses every statement after a failure
+// of its own. What was attached in it is not any more.
+var ErrEngineGone = errors.New("DuckDB has ended")
+
 // ErrTooOld says that the server lacks what the model needs.
 var ErrTooOld = errors.New("server too old")
 

@@ -80,7 +80,13 @@ func New(ctx context.Context, p *project.Project, o Options, sink Sink, log *slo
 	}
 	r.Conns = NewConnections(p.Outputs, p.Output, connectors.Env{
 		ProjectDir: p.Dir, RunID: r.RunID, Log: log, ConnectTimeout: 10 * time.Second,
-		Engine: func(context.Context) (connectors.Engine, error) { return r.Engine() },
+		Engine: func(ctx context.Context) (connectors.Engine, error) {
+			e, err := r.Engine()
+			if err != nil {
+				return nil, err
+			}
+			return e.Instance(ctx)
+		},
 	})
 	return r, nil
 }

@@ -96,6 +96,10 @@ func (c *Conn) begin(ctx context.Context, sql string) (end func(error) error, er
 	return func(err error) error {
 		stop()
 		c.busy.Unlock()
+		var e *Error
+		if errors.As(err, &e) && e.ends() {
+			c.db.faulty.Store(true)
+		}
 		if err != nil && ctx.Err() != nil {
 			return ctx.Err()
 		}

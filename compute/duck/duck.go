@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	bindings "github.com/duckdb/duckdb-go-bindings"
@@ -36,6 +37,8 @@ type DB struct {
 	mu     sync.Mutex
 	open   int // sessions not closed yet
 	closed bool
+
+	faulty atomic.Bool // an internal error was met
 }
 
 var _ connectors.Engine = (*DB)(nil)
@@ -93,13 +96,20 @@ func (db *DB) Session(ctx context.Context) (connectors.Session, error) { return 
 // Connect opens a session. It costs a tenth of a millisecond as long as no statement is
 // run in each new one.
 func (db *DB) Connect(ctx context.Context) (*Conn, error) {
+	if !db.Usable() {
+		return nil, fmt.Errorf("opening a duckdb session after a failure of DuckDB in itself: %w", connectors.ErrEngineGone)
+	}
+	return db.connect(ctx)
+}
+
+func (db *DB) connect(ctx context.Context) (*Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	if db.closed {
-		return nil, fmt.Errorf("opening a duckdb session: the instance is closed")
+		return nil, fmt.Errorf("opening a duckdb session: %w", connectors.ErrEngineGone)
 	}
 	c := &Conn{db: db, mem: db.mem}
 	if bindings.Connect(db.handle, &c.handle) == bindings.StateError {
@@ -107,6 +117,30 @@ func (db *DB) Connect(ctx context.Context) (*Conn, error) {
 	}
 	db.open++
 	return c, nil
+}
+
+// Usable reports whether statements still run. After an internal error DuckDB refuses
+// every statement of an instance.
+func (db *DB) Usable() bool {
+	if !db.faulty.Load() {
+		return true
+	}
+	c, err := db.connect(context.Background())
+	if err != nil {
+		return false
+	}
+	err = errors.Join(c.Exec(context.Background(), "SELECT 1"), c.Close())
+	if err == nil {
+		db.faulty.Store(false)
+	}
+	return err == nil
+}
+
+// Sessions is how many are open.
+func (db *DB) Sessions() int {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	return db.open
 }
 
 // Close frees the instance. All its sessions must be closed before.

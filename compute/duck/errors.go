@@ -16,10 +16,24 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	if e.Kind == "" {
+	switch {
+	case e.Kind == "":
 		return e.Message
+	case e.Kind == "INTERNAL":
+		return "DuckDB failed in itself, which is no fault of the data (" + e.Message + "): write the query another way, or report it to DuckDB"
+	case e.Kind == "FATAL" && strings.Contains(e.Message, "has been invalidated"):
+		return "DuckDB was ended by a failure of its own in another statement: run this again"
 	}
 	return e.Kind + " Error: " + e.Message
+}
+
+// ends reports whether the instance takes no statement after this.
+func (e *Error) ends() bool { return e.Kind == "INTERNAL" || e.Kind == "FATAL" }
+
+// firstLine leaves out the stack trace of an internal error.
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return strings.TrimSpace(line)
 }
 
 // statementError makes sense of an error text; sessions have errors_as_json set, which
@@ -50,5 +64,9 @@ func parseError(text string) (*Error, int) {
 	if n, err := strconv.Atoi(str("position")); err == nil {
 		pos = n
 	}
-	return &Error{Kind: str("exception_type"), Subtype: str("error_subtype"), Message: str("exception_message")}, pos
+	e := &Error{Kind: str("exception_type"), Subtype: str("error_subtype"), Message: str("exception_message")}
+	if e.Kind == "INTERNAL" {
+		e.Message = firstLine(e.Message)
+	}
+	return e, pos
 }

@@ -211,11 +211,15 @@ func (h *handle) check(want mode) error {
 	return h.wrap(fmt.Errorf("no such file: %w", connectors.ErrNotFound))
 }
 
-// detach does not listen to a cancelled run: the file must not stay locked.
+// detach does not listen to a cancelled run: the file must not stay locked. With an
+// engine that has ended the attachment has, too.
 func (h *handle) detach(e connectors.Engine) error {
 	ctx, cancel := context.WithTimeout(context.Background(), foreignWait)
 	defer cancel()
 	s, err := e.Session(ctx)
+	if errors.Is(err, connectors.ErrEngineGone) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
