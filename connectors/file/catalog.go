@@ -62,6 +62,9 @@ func (f found) state() (string, error) {
 }
 
 func (c *conn) look(ctx context.Context, f found) (out *scan, err error) {
+	if cols := f.writtenTypes(); f.format != parquet && cols != nil {
+		return c.written(f, cols), nil
+	}
 	s, err := c.session(ctx)
 	if err != nil {
 		return nil, err

@@ -38,7 +38,7 @@ const csvScan = "read_csv("
 
 // Texts that the temporal types say whole.
 const (
-	dateForm  = `\d{4,}-\d{1,2}-\d{1,2}`
+	dateForm  = `\d{4,}-\d{1,2}-\d{1,2}( \(BC\))?`
 	clockForm = `\d{1,2}:\d{2}(:\d{2}(\.\d{0,%d}0*)?)?`
 	stampForm = dateForm + `([ T]` + clockForm + `)?`
 )
@@ -71,8 +71,12 @@ func checkedCast(c connectors.Column, row string) string {
 	case connectors.Date, connectors.Timestamp, connectors.TimestampTZ:
 		form = `(` + form + `|[-+]?infinity)`
 	}
+	holds := "regexp_full_match(" + col + ", " + literal(`\s*`+form+`\s*`) + ")"
+	if c.Type.Kind == connectors.Decimal { // the form that JSON's small and large numbers get; a double holds so many digits
+		holds += " OR regexp_full_match(" + col + ", " + literal(`[-+]?\d(\.\d{1,14})?[eE][-+]?\d+`) + ") AND CAST(" + cast + " AS DOUBLE) = CAST(" + col + " AS DOUBLE)"
+	}
 	why := literal("column " + c.Name + ": the file says ")
-	return "CASE WHEN " + col + " IS NULL OR regexp_full_match(" + col + ", " + literal(`\s*`+form+`\s*`) + ") THEN " + cast +
+	return "CASE WHEN " + col + " IS NULL OR " + holds + " THEN " + cast +
 		" ELSE error(" + why + " || " + col + " || " + literal(", which "+c.Type.String()+" does not hold, in row ") + " || " + row + ") END"
 }
 

@@ -71,14 +71,19 @@ func (d dialect) from(t *connectors.Table) string {
 	if f.format == json {
 		return declared(readJSON(d.c.json(f.files), names(t.Columns), text), t.Columns, text)
 	}
-	o := d.c.csv
+	return declared(readCSV(f.files, d.c.spelling(f), names(t.Columns), text), t.Columns, text)
+}
+
+// spelling is that of CSV files which nobody has looked at.
+func (c *conn) spelling(f found) csvOptions {
+	o := c.csv
 	if o.delim == "" {
 		o.delim = ","
 		if strings.HasSuffix(strings.ToLower(f.files[0]), ".tsv") {
 			o.delim = "\t"
 		}
 	}
-	return declared(readCSV(f.files, o, names(t.Columns), text), t.Columns, text)
+	return o
 }
 
 func names(cols []connectors.Column) []string {

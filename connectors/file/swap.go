@@ -20,6 +20,9 @@ func (c *conn) Replace(_ context.Context, st connectors.Staging) error {
 	if err != nil {
 		return err
 	}
+	if err := x.writeTypes(x.target.file()); err != nil {
+		return err
+	}
 	if err := os.Rename(x.path, x.target.file()); err != nil {
 		return err
 	}
@@ -67,6 +70,9 @@ func (c *conn) Append(_ context.Context, st connectors.Staging) (connectors.Appl
 		if _, err := os.Lstat(filepath.Join(folder, part)); err == nil {
 			return out, fmt.Errorf("appending to %s: run %s has appended already", x.spec.Target, x.spec.RunID)
 		}
+		if err := x.writeTypes(filepath.Join(folder, part)); err != nil {
+			return out, err
+		}
 		if err := os.Rename(x.path, filepath.Join(folder, part)); err != nil {
 			return out, err
 		}
@@ -85,7 +91,9 @@ func (c *conn) Append(_ context.Context, st connectors.Staging) (connectors.Appl
 		return out, err
 	}
 	err = errors.Join(
+		x.writeTypes(filepath.Join(aside, part)),
 		os.Link(x.target.file(), filepath.Join(aside, "part-0"+ext)),
+		copyTypes(x.target.file(), filepath.Join(aside, "part-0"+ext)),
 		os.Rename(x.path, filepath.Join(aside, part)),
 	)
 	if err == nil {
@@ -100,7 +108,7 @@ func (c *conn) Append(_ context.Context, st connectors.Staging) (connectors.Appl
 	x.path = ""
 	out.Inserted = x.rows
 	// From here on the folder is the table; the single file only costs room.
-	return out, errors.Join(syncDir(x.target.dir), os.Remove(x.target.file()))
+	return out, errors.Join(syncDir(x.target.dir), os.Remove(x.target.file()), os.RemoveAll(typePath(x.target.file())))
 }
 
 // CleanStaging removes what dead runs left beside target.

@@ -42,7 +42,7 @@ func TestCSVRoundTrip(t *testing.T) {
 	c := at(t, e, t.TempDir(), "csv")
 	rel := connectors.Relation{Name: "t"}
 	replace(t, e, c, connectors.StageSpec{Target: rel}, "SELECT * FROM (VALUES (1::BIGINT, 'a,\"b\"\n', '', 0.30000000000000004::DOUBLE, TIMESTAMPTZ '2020-01-01 00:00:00.5+00', [1, 2], 'nan'::FLOAT), (NULL, NULL, 'x', 1e100, NULL, NULL, NULL)) v(i, s, e, d, t, l, f)")
-	if got := described(t, c, rel); got != "i BIGINT, s VARCHAR, e VARCHAR, d DOUBLE, t TIMESTAMP WITH TIME ZONE, l VARCHAR, f DOUBLE" {
+	if got := described(t, c, rel); got != "i BIGINT, s VARCHAR, e VARCHAR, d DOUBLE, t TIMESTAMP WITH TIME ZONE, l INTEGER[], f FLOAT" {
 		t.Error(got)
 	}
 	if got := read(t, c, rel); got[0] != "1|a,\"b\"\n||0.30000000000000004|2020-01-01T00:00:00.5Z|[1,2]|NaN" || got[1] != "(null)|(null)|x|1e+100|(null)|(null)|(null)" {
@@ -106,7 +106,7 @@ func hidden(t *testing.T, root string) (names []string) {
 
 func TestEmptyResults(t *testing.T) {
 	e := newEngine(t)
-	for format, want := range map[string]string{"parquet": "a INTEGER, b DECIMAL(9,2)", "csv": "a VARCHAR, b VARCHAR"} {
+	for format, want := range map[string]string{"parquet": "a INTEGER, b DECIMAL(9,2)", "csv": "a INTEGER, b DECIMAL(9,2)", "json": "a INTEGER, b DECIMAL(9,2)"} {
 		c := at(t, e, t.TempDir(), format)
 		replace(t, e, c, connectors.StageSpec{Target: connectors.Relation{Name: "t"}}, "SELECT 1 AS a, 1.5::DECIMAL(9,2) AS b WHERE false")
 		if got := described(t, c, connectors.Relation{Name: "t"}); got != want {
@@ -230,4 +230,35 @@ func TestLock(t *testing.T) {
 		t.Error(err)
 	}
 	release()
+}
+
+// Parts keep their types; a file that another program wrote does not have them.
+func TestWrittenTypes(t *testing.T) {
+	e := newEngine(t)
+	c := at(t, e, t.TempDir(), "csv")
+	rel := connectors.Relation{Schema: "s", Name: "t"}
+	replace(t, e, c, connectors.StageSpec{Target: rel}, "SELECT 1.50::DECIMAL(9,2) AS a")
+	for _, run := range []string{"run-1", "run-2"} {
+		st := stage(t, e, c, connectors.StageSpec{RunID: run, Target: rel}, "SELECT 2::DECIMAL(9,2) AS a")
+		if _, err := st.Seal(bg); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Append(bg, st); err != nil {
+			t.Fatal(err)
+		}
+		if err := st.Discard(bg); err != nil {
+			t.Fatal(err)
+		}
+		if got := described(t, c, rel); got != "a DECIMAL(9,2)" {
+			t.Error(run, got)
+		}
+	}
+	write(t, filepath.Join(c.root, "s", "t", "part-0.csv"), "a\n2.5\n")
+	if got := described(t, c, rel); got != "a DOUBLE" {
+		t.Error(got)
+	}
+	replace(t, e, c, connectors.StageSpec{Target: rel}, "SELECT 7::TINYINT AS a")
+	if got := described(t, c, rel); got != "a TINYINT" {
+		t.Error(got)
+	}
 }
