@@ -11,6 +11,7 @@
 #define WEAK __attribute__((weak))
 typedef struct sqlite3 sqlite3;
 typedef struct sqlite3_stmt sqlite3_stmt;
+typedef struct sqlite3_value sqlite3_value;
 WEAK const char *sqlite3_libversion(void);
 WEAK int sqlite3_open_v2(const char *, sqlite3 **, int, const char *);
 WEAK int sqlite3_close(sqlite3 *);
@@ -31,6 +32,13 @@ WEAK int sqlite3_clear_bindings(sqlite3_stmt *);
 WEAK int sqlite3_stmt_readonly(sqlite3_stmt *);
 WEAK int sqlite3_column_count(sqlite3_stmt *);
 WEAK const char *sqlite3_column_name(sqlite3_stmt *, int);
+WEAK sqlite3_value *sqlite3_column_value(sqlite3_stmt *, int);
+WEAK int sqlite3_value_type(sqlite3_value *);
+WEAK int64_t sqlite3_value_int64(sqlite3_value *);
+WEAK double sqlite3_value_double(sqlite3_value *);
+WEAK const unsigned char *sqlite3_value_text(sqlite3_value *);
+WEAK const void *sqlite3_value_blob(sqlite3_value *);
+WEAK int sqlite3_value_bytes(sqlite3_value *);
 WEAK int sqlite3_column_type(sqlite3_stmt *, int);
 WEAK int64_t sqlite3_column_int64(sqlite3_stmt *, int);
 WEAK double sqlite3_column_double(sqlite3_stmt *, int);

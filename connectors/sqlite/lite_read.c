@@ -99,26 +99,23 @@ static int stamp(const char *p, int n, int zoned, int64_t *us) {
 	return 1;
 }
 
+// hex holds the value of a digit plus one, 0 for what is none.
+static const uint8_t hex[256] = {
+	['0'] = 1, ['1'] = 2, ['2'] = 3, ['3'] = 4, ['4'] = 5, ['5'] = 6, ['6'] = 7, ['7'] = 8, ['8'] = 9, ['9'] = 10,
+	['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
+	['A'] = 11, ['B'] = 12, ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16};
+
 static int uuid(const char *p, int n, uint8_t *out) {
-	if (n != 36) return 0;
-	for (int i = 0, o = 0; i < 36; i++) {
-		if (i == 8 || i == 13 || i == 18 || i == 23) {
-			if (p[i] != '-') return 0;
-			continue;
-		}
-		int v = 0;
-		for (int k = 0; k < 2; k++) {
-			char c = p[i + k];
-			v <<= 4;
-			if (c >= '0' && c <= '9') v |= c - '0';
-			else if (c >= 'a' && c <= 'f') v |= c - 'a' + 10;
-			else if (c >= 'A' && c <= 'F') v |= c - 'A' + 10;
-			else return 0;
-		}
-		out[o++] = v;
-		i++;
+	static const uint8_t at[] = {0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34};
+	if (n != 36 || p[8] != '-' || p[13] != '-' || p[18] != '-' || p[23] != '-') return 0;
+	const uint8_t *u = (const uint8_t *)p;
+	int ok = 1;
+	for (int i = 0; i < 16; i++) {
+		unsigned hi = hex[u[at[i]]], lo = hex[u[at[i] + 1]];
+		ok &= hi > 0 && lo > 0;
+		out[i] = (hi - 1) << 4 | ((lo - 1) & 15);
 	}
-	return 1;
+	return ok;
 }
 
 // utf8 reports whether the text is valid UTF-8: no overlong forms, no surrogates.
@@ -345,13 +342,16 @@ static int put_int(lite_col *c, int row, int64_t v) {
 // value decodes column i of the current row: LITE_OK, LITE_ASK or an error.
 static int value(sqlite3_stmt *st, lite_batch *b, int i) {
 	lite_col *c = &b->cols[i];
-	int row = b->row, class = sqlite3_column_type(st, i), ok = 0;
+	// The value is fetched once: sqlite3_column_… would look for it at every call. A
+	// session belongs to one goroutine at a time, so nothing else touches it meanwhile.
+	sqlite3_value *val = sqlite3_column_value(st, i);
+	int row = b->row, class = sqlite3_value_type(val), ok = 0;
 	if (class == LITE_NULL) {
 		lite_null(b, c);
 		return LITE_OK;
 	}
 	if (class == LITE_INTEGER) {
-		int64_t v = sqlite3_column_int64(st, i);
+		int64_t v = sqlite3_value_int64(val);
 		switch (c->mode) {
 		case READ_INT: ok = put_int(c, row, v); break;
 		case READ_BOOL:
@@ -374,7 +374,7 @@ static int value(sqlite3_stmt *st, lite_batch *b, int i) {
 		return ok ? LITE_OK : LITE_ASK;
 	}
 	if (class == LITE_FLOAT) {
-		double v = sqlite3_column_double(st, i);
+		double v = sqlite3_value_double(val);
 		if (c->mode == READ_DOUBLE) {
 			((double *)c->data)[row] = v;
 			return LITE_OK;
@@ -383,14 +383,14 @@ static int value(sqlite3_stmt *st, lite_batch *b, int i) {
 	}
 	if (class == LITE_BLOBBY) {
 		if (c->mode != READ_BLOB) return LITE_ASK;
-		const char *p = sqlite3_column_blob(st, i);
-		int n = sqlite3_column_bytes(st, i);
+		const char *p = sqlite3_value_blob(val);
+		int n = sqlite3_value_bytes(val);
 		if (p == NULL && n > 0) return LITE_NOMEM;
 		return lite_append(b, c, p == NULL ? "" : p, n);
 	}
 	if (c->mode == READ_ASK || c->mode == READ_INT || c->mode == READ_BLOB) return LITE_ASK;
-	const char *p = (const char *)sqlite3_column_text(st, i);
-	int n = sqlite3_column_bytes(st, i), used;
+	const char *p = (const char *)sqlite3_value_text(val);
+	int n = sqlite3_value_bytes(val), used;
 	int64_t v;
 	if (p == NULL) return LITE_NOMEM;
 	switch (c->mode) {
