@@ -22,7 +22,7 @@ func (c faultCell) String() string {
 }
 
 var (
-	faultTargets = []string{"pg", "my", "ch", "lite", "duck", "lake"}
+	faultTargets = []string{"pg", "my", "ch", "lite", "duck", "lake", "s3"}
 	netFaults    = []string{"cut", "down", "stall", "slow", "truncate", "kill", "int", "term"}
 	killFaults   = []string{"kill", "int", "term"}
 )
@@ -45,7 +45,11 @@ func faultCells(rng *rand.Rand, kinds map[string][]string) []faultCell {
 			add(target, kind, "any", killFaults...) // twice: the moment is random
 			add(target, kind, "beside", "second")
 			add(target, kind, "lock", "held")
-			if target == "pg" || target == "my" || target == "ch" {
+			if target == "s3" {
+				for _, step := range []string{"lock", "stage first", "stage middle", "stage last", "apply", "applied", "cleanup"} {
+					add(target, kind, step, netFaults...)
+				}
+			} else if target == "pg" || target == "my" || target == "ch" {
 				for _, step := range []string{"lock", "stage first", "stage middle", "stage last", "apply", "applied", "cleanup"} {
 					add(target, kind, step, netFaults...)
 				}
@@ -78,6 +82,7 @@ func faultCells(rng *rand.Rand, kinds map[string][]string) []faultCell {
 var stepTexts = map[string]map[string]string{
 	"pg": {"lock": "pg_try_advisory_lock", "apply f_table": "RENAME TO", "apply": "INSERT INTO", "state": "_sling_state", "cleanup": "pg_advisory_unlock"},
 	"my": {"lock": "GET_LOCK", "count check": "COUNT(*)", "apply f_table": "RENAME TABLE", "apply": "INSERT INTO", "state": "_sling_state", "cleanup": "RELEASE_LOCK"},
+	"s3": {"lock": ".lock", "apply f_table": "/t_f_table.parquet", "cleanup": "DELETE "},
 	"ch": {"lock": "__dvt_lock", "count check": "count()", "apply f_table": "RENAME TABLE", "apply": "RENAME TABLE", "state": "_sling_state", "cleanup": "DROP TABLE"},
 }
 

@@ -21,6 +21,7 @@ var faultKinds = map[string][]string{
 	"lite": {"f_table", "merge", "window"},
 	"duck": {"f_table", "merge", "window"},
 	"lake": {"f_table"},
+	"s3":   {"f_table"},
 }
 
 // playAll builds what the cells need and plays them one after another.

@@ -57,6 +57,7 @@ type world struct {
 	target  string
 	sources map[string]*faultproxy.Proxy
 	to      *faultproxy.Proxy // nil for a target that is a file
+	bucket  *enginetest.S3    // of a target that is one
 	secrets []string
 	upto    map[string]int      // what the incremental targets have been brought to
 	flip    map[string]bool     // which of its two contents f_table has
@@ -79,6 +80,9 @@ func newWorld(t *testing.T, bin, target string) *world {
 	}
 	if w.server() {
 		w.to = w.proxy(target)
+	}
+	if target == "s3" {
+		w.openBucket()
 	}
 	w.write("models/sources.yml", "version: 2\nsources:\n"+w.source("pg")+w.source("my")+w.source("ch"))
 	for kind, text := range faultModels {
@@ -159,6 +163,8 @@ func (w *world) profile() string {
 		return text + "    tgt: {type: sqlite, path: out.sqlite}\n"
 	case "duck":
 		return text + "    tgt: {type: duckdb, path: out.duckdb}\n"
+	case "s3":
+		return text + w.bucketOutput()
 	case "lake":
 		return text + "    tgt: {type: file, path: lake, format: parquet}\n"
 	}
@@ -183,6 +189,12 @@ func (w *world) content(kind string) string {
 	case "duck":
 		db, err = enginetest.Open("duckdb", filepath.Join(w.dir, "out.duckdb"))
 		query = "SELECT COLUMNS(*)::VARCHAR FROM (" + query + "t_" + kind + ")"
+	case "s3":
+		got, err := w.bucketContent(kind)
+		if err != nil {
+			return "cannot be read: " + err.Error()
+		}
+		return got
 	default:
 		db, err = enginetest.Open("duckdb", "")
 		query = "SELECT COLUMNS(*)::VARCHAR FROM (" + query + "read_parquet('" + filepath.Join(w.dir, "lake", "t_"+kind+".parquet") + "'))"
@@ -333,6 +345,8 @@ func (w *world) leftovers() []string {
 		add("sqlite", filepath.Join(w.dir, "out.sqlite"), "SELECT name FROM sqlite_master WHERE substr(name, 1, 5) = '__dvt'")
 	case "duck":
 		add("duckdb", filepath.Join(w.dir, "out.duckdb"), "SELECT table_name FROM duckdb_tables() WHERE left(table_name, 5) = '__dvt'")
+	case "s3":
+		found = append(found, w.bucketLeftovers()...)
 	default:
 		_ = filepath.WalkDir(filepath.Join(w.dir, "lake"), func(path string, d os.DirEntry, err error) error {
 			if err == nil && strings.Contains(filepath.Base(path), "dvt") {

@@ -31,6 +31,7 @@ type conn struct {
 
 	mu      sync.Mutex
 	opened  *blob.Bucket
+	idle    func() // ends its idle connections
 	dir     string // this connection's folder for what it brings here; "" before the first use
 	serial  int
 	seen    map[string]*look // by keys and versions
@@ -54,11 +55,11 @@ func (c *conn) bucket(ctx context.Context) (*blob.Bucket, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.opened == nil {
-		b, err := c.service.open(ctx, c)
+		b, idle, err := c.service.open(ctx, c)
 		if err != nil {
 			return nil, &connectors.ConnectError{Where: c.where(), Err: err}
 		}
-		c.opened = b
+		c.opened, c.idle = b, idle
 	}
 	return c.opened, nil
 }
@@ -104,6 +105,7 @@ func (c *conn) Close() error {
 	err := c.local.Close()
 	if c.opened != nil {
 		err = errors.Join(err, c.opened.Close())
+		c.idle()
 		c.opened = nil
 	}
 	if c.dir != "" {

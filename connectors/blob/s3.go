@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
@@ -76,8 +78,8 @@ func pathStyle(out connectors.Output) (bool, error) {
 	return on, nil
 }
 
-func openS3(ctx context.Context, c *conn) (*blob.Bucket, error) {
-	opts := []func(*config.LoadOptions) error{config.WithHTTPClient(httpClient(c.env))}
+func openS3(ctx context.Context, c *conn) (*blob.Bucket, func(), error) {
+	opts := []func(*config.LoadOptions) error{config.WithHTTPClient(awshttp.NewBuildableClient()), config.WithRetryer(retryer)}
 	if r := text(c.out, "region"); r != "" {
 		opts = append(opts, config.WithRegion(r))
 	}
@@ -93,11 +95,13 @@ func openS3(ctx context.Context, c *conn) (*blob.Bucket, error) {
 	}
 	cfg, err := config.LoadDefaultConfig(ctx, opts...)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	web := httpClient(cfg.HTTPClient, c.env)
+	cfg.HTTPClient = web
 	if cfg.Region == "" {
 		if endpoint == "" {
-			return nil, errors.New("no region: set region in the output, or AWS_REGION")
+			return nil, nil, errors.New("no region: set region in the output, or AWS_REGION")
 		}
 		cfg.Region = "us-east-1"
 	}
@@ -108,26 +112,48 @@ func openS3(ctx context.Context, c *conn) (*blob.Bucket, error) {
 			o.BaseEndpoint = aws.String(endpoint)
 		}
 	})
-	return s3blob.OpenBucket(ctx, client, c.bucketName, &s3blob.Options{RequestChecksumCalculation: plain})
+	b, err := s3blob.OpenBucket(ctx, client, c.bucketName, &s3blob.Options{RequestChecksumCalculation: plain})
+	return b, web.CloseIdleConnections, err
 }
 
-// httpClient bounds connecting, and waiting for a server that says nothing.
-func httpClient(env connectors.Env) *http.Client {
+// retryer asks again as the service's own clients do, but not a server that says nothing:
+// the wait for it has been bounded once already.
+func retryer() aws.Retryer {
+	return retry.NewStandard(func(o *retry.StandardOptions) {
+		silent := retry.IsErrorRetryableFunc(func(err error) aws.Ternary {
+			if errors.Is(err, netidle.ErrIdle) {
+				return aws.FalseTernary
+			}
+			return aws.UnknownTernary
+		})
+		o.Retryables = append([]retry.IsErrorRetryable{silent}, o.Retryables...)
+	})
+}
+
+// httpClient bounds connecting, and waiting for a server that says nothing. base has what
+// the environment says of certificates.
+func httpClient(base aws.HTTPClient, env connectors.Env) *http.Client {
+	tr := &http.Transport{}
+	if b, ok := base.(*awshttp.BuildableClient); ok {
+		tr = b.GetTransport()
+	}
 	dialer := net.Dialer{Timeout: env.ConnectTimeout, KeepAlive: 30 * time.Second}
 	if dialer.Timeout <= 0 {
 		dialer.Timeout = 10 * time.Second
 	}
-	return &http.Client{Transport: &http.Transport{
-		Proxy: http.ProxyFromEnvironment,
-		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			c, err := dialer.DialContext(ctx, network, address)
-			if err != nil {
-				return nil, err
-			}
-			return netidle.Wrap(c, env.QueryTimeout), nil
-		},
-		ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 2 * inFlight, IdleConnTimeout: 90 * time.Second,
-		TLSHandshakeTimeout: dialer.Timeout, ExpectContinueTimeout: time.Second,
+	tr.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := dialer.DialContext(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return netidle.Wrap(c, env.QueryTimeout), nil
+	}
+	tr.MaxIdleConnsPerHost, tr.TLSHandshakeTimeout = 2*inFlight, dialer.Timeout
+	return &http.Client{Transport: tr, CheckRedirect: func(req *http.Request, _ []*http.Request) error {
+		if code := req.Response.StatusCode; code == http.StatusTemporaryRedirect || code == http.StatusPermanentRedirect {
+			return nil
+		}
+		return http.ErrUseLastResponse // the answer says more: another region
 	}}
 }
 

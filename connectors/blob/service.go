@@ -22,7 +22,8 @@ type service struct {
 	bucketKey string // the setting that names the bucket
 	secrets   []string
 	check     func(out connectors.Output) error
-	open      func(ctx context.Context, c *conn) (*blob.Bucket, error)
+	// open opens the bucket; idle ends connections that nobody uses.
+	open func(ctx context.Context, c *conn) (b *blob.Bucket, idle func(), err error)
 	// endpoint is the server's address for messages, "" for the service's own.
 	endpoint func(out connectors.Output) string
 	// version names the content of a listed object; pin makes a read fail if the

@@ -13,7 +13,7 @@ func decimalColumn(engine string, p, s int, value string) *Column {
 	native := map[string]string{
 		"postgres": "numeric(%d,%d)", "mysql": "decimal(%d,%d)", "clickhouse": "Nullable(Decimal(%d, %d))",
 		"sqlite": "DECIMAL_TEXT(%d,%d)", "duckdb": "DECIMAL(%d,%d)", "file": "DECIMAL(%d,%d)",
-	}[engine]
+	}[family(engine)]
 	if engine != "clickhouse" && engine != "mysql" {
 		value = plain(value)
 	}

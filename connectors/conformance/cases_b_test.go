@@ -13,7 +13,7 @@ import (
 func textColumn(engine string, values ...string) *Column {
 	native := map[string]string{
 		"postgres": "text", "mysql": "longtext character set utf8mb4", "clickhouse": "Nullable(String)", "sqlite": "TEXT", "duckdb": "VARCHAR", "file": "VARCHAR",
-	}[engine]
+	}[family(engine)]
 	return &Column{Name: "c", Native: native, Want: "VARCHAR", Values: each(textLiteral(engine), values...)}
 }
 

@@ -29,7 +29,7 @@ import (
 )
 
 // Engines are the registered types that take part, in the order of docs/types.md.
-var Engines = []string{"postgres", "mysql", "clickhouse", "sqlite", "duckdb", "file"}
+var Engines = []string{"postgres", "mysql", "clickhouse", "sqlite", "duckdb", "file", "s3"}
 
 // full says that the suite runs at acceptance size instead of CI's.
 func full() bool { return os.Getenv("DVT_ACCEPTANCE") == "full" }
@@ -84,8 +84,10 @@ type Site struct {
 	Conn   connectors.Conn
 	Schema string // of its relations
 	bench  *Bench
-	driver string // as enginetest names it
-	path   string // database file or folder, "" for servers
+	driver string         // as enginetest names it
+	path   string         // database file or folder, "" for servers
+	bucket *enginetest.S3 // of s3, whose files are brought to path to be looked at
+	prefix string         // there
 	own    *enginetest.DB
 	made   int
 	// untyped: what is read back has the types that the project declares, for the format
@@ -127,13 +129,16 @@ func (b *Bench) OpenSite(engine string, keys map[string]any) *Site {
 		s.driver, s.Schema = engine, "main"
 		s.path = filepath.Join(b.dir, fmt.Sprintf("%s%d.db", engine, b.models))
 		out.Keys["path"] = s.path
-	case "file":
+	case "file", "s3":
 		s.driver, s.Schema = "duckdb", "main"
 		s.path = filepath.Join(b.dir, fmt.Sprintf("files%d", b.models))
 		if err := os.MkdirAll(filepath.Join(s.path, s.Schema), 0o755); err != nil {
 			b.Fatal(err)
 		}
 		out.Keys["path"] = s.path
+		if engine == "s3" {
+			s.inBucket(&out)
+		}
 	}
 	out.Keys["schema"] = s.Schema
 	for k, v := range keys {
@@ -185,7 +190,7 @@ func (s *Site) open() *enginetest.DB {
 		return s.own
 	}
 	path := s.path
-	if s.Engine == "file" {
+	if s.inFiles() {
 		path = ""
 	}
 	db, err := enginetest.Open(s.driver, path)
@@ -246,6 +251,12 @@ func (s *Site) close() {
 		s.bench.Errorf("closing the connection of %s: %v", s.Engine, err)
 	}
 	s.Conn = nil
+	if s.bucket != nil {
+		if err := s.bucket.Clean(s.prefix + "/"); err != nil {
+			s.bench.Errorf("cleaning the bucket: %v", err)
+		}
+		s.bucket.Close()
+	}
 	if s.path == "" {
 		if err := s.open().Exec(s.dropSchema(s.Schema)); err != nil {
 			s.bench.Errorf("%s: %v", s.Engine, err)
@@ -259,8 +270,11 @@ func (s *Site) close() {
 // Version is the engine's name and version, without the numbers that patches change.
 func (s *Site) Version() string {
 	s.bench.Helper()
-	if s.Engine == "file" {
+	switch s.Engine {
+	case "file":
 		return "Parquet"
+	case "s3":
+		return "Parquet in S3"
 	}
 	info, err := s.Conn.Ping(s.bench.ctx)
 	if err != nil {

@@ -33,6 +33,7 @@ var dialects = map[string]*dialect{
 	},
 	"sqlite": {quote: quoted(`"`), text: sqliteText},
 	"duckdb": {session: []string{"SET TimeZone = 'UTC'"}, quote: quoted(`"`), text: duckdbText},
+	"s3":     {session: []string{"SET TimeZone = 'UTC'"}, quote: quoted(`"`), text: duckdbText},
 	"file":   {session: []string{"SET TimeZone = 'UTC'"}, quote: quoted(`"`), text: duckdbText},
 }
 

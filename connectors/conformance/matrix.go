@@ -29,7 +29,7 @@ type Refusal struct {
 
 var sourceColumns = map[string]func() []*Column{
 	"postgres": postgresColumns, "mysql": mysqlColumns, "clickhouse": clickhouseColumns,
-	"sqlite": sqliteColumns, "duckdb": duckdbColumns, "file": fileColumns,
+	"sqlite": sqliteColumns, "duckdb": duckdbColumns, "file": fileColumns, "s3": fileColumns,
 }
 
 // Source writes the edge values of an engine that keep chooses (nil: all), reads them and
@@ -423,7 +423,7 @@ func (s *Site) plainName(native string) string {
 }
 
 // fills says that DuckDB itself writes to the target. Its errors do not tell the row.
-func (s *Site) fills() bool { return s.Engine == "duckdb" || s.Engine == "file" }
+func (s *Site) fills() bool { return s.Engine == "duckdb" || s.inFiles() }
 
 func show(s *string) string {
 	if s == nil {

@@ -59,7 +59,7 @@ func (s *Site) CreateAs(rel connectors.Relation, cols ...*Column) {
 	s.bench.Helper()
 	defer s.shut()
 	ddl := rel
-	if s.Engine == "file" {
+	if s.inFiles() {
 		ddl.Schema = "main"
 	}
 	db := s.open()
@@ -100,8 +100,9 @@ func (s *Site) CreateAs(rel connectors.Relation, cols ...*Column) {
 		run(s.insertRows(ddl, values[:n]))
 		values = values[n:]
 	}
-	if s.Engine == "file" {
+	if s.inFiles() {
 		run(copyTo(ddl, s.file(rel), "FORMAT parquet"))
+		s.put(rel)
 	}
 }
 
@@ -135,7 +136,8 @@ func (s *Site) Texts(rel connectors.Relation, cols []TextOf) map[int][]*string {
 		exprs[i] = s.text(s.quote(c.Name), c.Native, c.Type)
 	}
 	from := s.relation(rel)
-	if s.Engine == "file" {
+	if s.inFiles() {
+		s.fetch(rel)
 		from = readParquet(s.file(rel))
 	}
 	out := map[int][]*string{}
@@ -322,7 +324,7 @@ func (st *Staged) Stream(to *Site, rel connectors.Relation) error {
 
 func (s *Site) land(rel connectors.Relation, cols []connectors.Column, o connectors.TargetOptions, replace bool, fill func(connectors.Staging) (int64, error)) (err error) {
 	ctx := s.bench.ctx
-	if s.Engine == "file" && o.Format == "" {
+	if s.inFiles() && o.Format == "" {
 		o.Format = "parquet"
 	}
 	staging, err := s.Conn.(connectors.Stager).Stage(ctx, connectors.StageSpec{RunID: "conformance", Target: rel, Columns: cols, Options: o})

@@ -41,6 +41,7 @@ var spellings = map[string][]spelling{
 	},
 	"duckdb": duckSpellings,
 	"file":   duckSpellings,
+	"s3":     duckSpellings,
 }
 
 var duckSpellings = []spelling{

@@ -33,6 +33,7 @@ type Rule struct {
 }
 
 func (r *Rule) fits(from string, c *Column, kind connectors.Kind, to, into string, v *string) bool {
+	to = family(to)
 	if r.From != "" && r.From != from || r.To != "" && r.To != to || r.Except == to || !strings.HasPrefix(c.Native, r.Native) || !strings.Contains(into, r.Into) {
 		return false
 	}

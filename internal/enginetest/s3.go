@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"sort"
 
@@ -18,7 +19,11 @@ type S3 struct {
 	Endpoint, AccessKey, SecretKey, Region, Bucket string
 
 	client *s3.Client
+	http   *http.Client
 }
+
+// Close ends idle connections.
+func (s *S3) Close() { s.http.CloseIdleConnections() }
 
 // OpenS3 finds the server.
 func OpenS3() (*S3, error) {
@@ -27,7 +32,9 @@ func OpenS3() (*S3, error) {
 		return nil, err
 	}
 	s := &S3{Endpoint: v["ENDPOINT"], AccessKey: v["ACCESS_KEY"], SecretKey: v["SECRET_KEY"], Region: v["REGION"], Bucket: v["BUCKET"]}
+	s.http = &http.Client{Transport: &http.Transport{}}
 	s.client = s3.New(s3.Options{
+		HTTPClient:   s.http,
 		BaseEndpoint: &s.Endpoint, Region: s.Region, UsePathStyle: true,
 		Credentials:                credentials.NewStaticCredentialsProvider(s.AccessKey, s.SecretKey, ""),
 		RequestChecksumCalculation: aws.RequestChecksumCalculationWhenRequired, ResponseChecksumValidation: aws.ResponseChecksumValidationWhenRequired,
