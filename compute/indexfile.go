@@ -107,15 +107,28 @@ func (x *IndexFile) Close() error {
 	if x.session == nil {
 		return nil
 	}
-	ctx := context.Background()
-	err := x.session.Exec(ctx, checkpoint(x.alias))
-	err = errors.Join(err, x.session.Exec(ctx, detach(x.alias)), x.session.Close())
+	err := x.checkpoint()
+	err = errors.Join(err, x.session.Exec(context.Background(), detach(x.alias)), x.session.Close())
 	x.session = nil
-	if x.file != x.path && err == nil {
-		// The old log would be read as one of the new file.
+	switch {
+	case x.file == x.path:
+	case err != nil:
+		err = errors.Join(err, RemoveIndex(x.file))
+	default: // the old log would be read as one of the new file
 		err = errors.Join(os.RemoveAll(x.path+".wal"), os.Rename(x.file, x.path))
 	}
 	return err
+}
+
+// checkpoint has the log written into the file, which is why it need not be taken along.
+// Sessions that look at all databases may hold it up.
+func (x *IndexFile) checkpoint() error {
+	for deadline := time.Now().Add(indexPatience); ; time.Sleep(5 * time.Millisecond) {
+		err := x.session.Exec(context.Background(), checkpoint(x.alias))
+		if err == nil || !strings.Contains(err.Error(), "Cannot CHECKPOINT") || time.Now().After(deadline) {
+			return err
+		}
+	}
 }
 
 // Discard closes the index and removes its file.

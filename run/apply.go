@@ -36,12 +36,7 @@ func (r *Runner) applyDelta(ctx context.Context, p *Prepared, target connectors.
 		return err
 	}
 	if ix != nil {
-		defer func() {
-			r.closeModel(m, p.Node.Name) // before what its views read
-			if err := ix.Close(); err != nil {
-				r.Log.Warn("closing the index", "model", p.Node.Name, "error", err)
-			}
-		}()
+		defer r.closeIndex(p, m, ix)
 	}
 	progress, end := r.begin(p.Node.Name)
 	defer end()

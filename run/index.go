@@ -152,6 +152,15 @@ func (r *Runner) indexSpec(n *project.Node, t *connectors.Table, cols []int) ind
 	}
 }
 
+// closeIndex ends m, then the index that its views read. A copy that could not be written
+// out is one less.
+func (r *Runner) closeIndex(p *Prepared, m *compute.Model, ix *index.Index) {
+	r.closeModel(m, p.Node.Name)
+	if err := ix.Close(); err != nil {
+		r.Log.Warn("the index is not kept", "model", p.Node.Name, "error", err)
+	}
+}
+
 // readThis has extract at read from the target after all.
 func (p *Prepared) readThis(at int) {
 	plan := *p.Plan

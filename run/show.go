@@ -2,7 +2,6 @@ package run
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -61,7 +60,7 @@ func (r *Runner) show(ctx context.Context, p *Prepared, sink RowSink) (err error
 		return err
 	}
 	if ix != nil {
-		defer func() { err = errors.Join(err, m.Close(), ix.Close()) }()
+		defer r.closeIndex(p, m, ix)
 	}
 	if _, _, err := extract.Run(ctx, p.Plan, m, r.Conns.Get, r.limits, &extract.Progress{}); err != nil {
 		return err

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
-	"sort"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,181 +14,35 @@ import (
 	"github.com/dvt-dev/dvt/internal/enginetest"
 )
 
-// increment styles of the model-based test, as models over {{ source('s', 'src') }}.
-var incrementStyles = map[string]string{
-	"watermark_merge":  "{{ config(materialized='f_incremental', unique_key='id', watermark_column='ts') }}\nselect id, v, ts from {{ source('s', 'src') }}",
-	"watermark_delete": "{{ config(materialized='f_incremental', unique_key='id', incremental_strategy='delete+insert', watermark_column='ts') }}\nselect id, v, ts from {{ source('s', 'src') }}",
-	"watermark_append": "{{ config(materialized='f_incremental', incremental_strategy='append', watermark_column='ts') }}\nselect id, v, ts from {{ source('s', 'src') }}",
-	"watermark_nulls":  "{{ config(materialized='f_incremental', unique_key='id', watermark_column='ts', watermark_nulls='include') }}\nselect id, v, ts from {{ source('s', 'src') }}",
-	"jinja_max":        "{{ config(materialized='f_incremental', unique_key='id') }}\nselect id, v, ts from {{ source('s', 'src') }}\n{% if is_incremental() %} where ts > (select max(ts) from {{ this }}) {% endif %}",
-	"jinja_not_in":     "{{ config(materialized='f_incremental', unique_key='id') }}\nselect id, v, ts from {{ source('s', 'src') }}\n{% if is_incremental() %} where id not in (select id from {{ this }} where id is not null) {% endif %}",
-	"window_plain":     "/** {mode: incremental, unique_key: id, update_key: ts, merge_strategy: update+insert} **/\nselect id, v, ts from {{ source('s', 'src') }} where {{ incremental_where_cond() }}",
-}
-
-// row is one row of source or target; at is seconds after an epoch, -1 for NULL.
-type row struct {
-	id, at int
-	v      string
-}
-
-// history is the specification in a few lines: what source and target hold.
-type history struct {
-	style          string
-	source, target map[int]row
-	extra          []row // rows that append adds a second time under one id
-}
-
-func highest(rows map[int]row, extra []row) int {
-	top := -1
-	for _, r := range rows {
-		top = max(top, r.at)
-	}
-	for _, r := range extra {
-		top = max(top, r.at)
-	}
-	return top
-}
-
-// run applies one run to the model of the target. It reports false when the run must
-// fail and change nothing.
-func (h *history) run(refresh bool) bool {
-	if refresh || len(h.target)+len(h.extra) == 0 {
-		h.target, h.extra = map[int]row{}, nil
-		for id, r := range h.source {
-			h.target[id] = r
-		}
-		return true
-	}
-	mark := highest(h.target, h.extra)
-	byKey := h.style != "watermark_append"
-	if mark < 0 && h.style != "jinja_not_in" && !byKey {
-		return len(h.source) == 0 && false
-	}
-	have := map[int]bool{}
-	for id := range h.target {
-		have[id] = true
-	}
-	for id, r := range h.source {
-		fresh := r.at > mark
-		switch {
-		case h.style == "jinja_not_in":
-			fresh = !have[id]
-		case mark < 0:
-			fresh = true
-		case h.style == "watermark_nulls":
-			fresh = fresh || r.at < 0
-		}
-		switch {
-		case !fresh:
-		case byKey || !have[id]:
-			h.target[id] = r
-		default:
-			h.extra = append(h.extra, r)
-		}
-	}
-	return true
-}
-
-func (h *history) want() string {
-	var lines []string
-	add := func(r row) {
-		at := "NULL"
-		if r.at >= 0 {
-			at = strconv.Itoa(r.at)
-		}
-		lines = append(lines, fmt.Sprintf("%d|%s|%s", r.id, r.v, at))
-	}
-	for _, r := range h.target {
-		add(r)
-	}
-	for _, r := range h.extra {
-		add(r)
-	}
-	sort.Strings(lines)
-	return strings.Join(lines, "\n")
-}
-
-var epoch = time.Date(2024, 3, 10, 1, 59, 0, 0, time.UTC)
-
-func stampOf(at int) string {
-	if at < 0 {
-		return "NULL"
-	}
-	return "'" + epoch.Add(time.Duration(at)*time.Second).Format("2006-01-02 15:04:05") + "'"
-}
-
-// targetRows reads a target with its own engine, as history.want prints rows.
-func targetRows(t *testing.T, db *enginetest.DB, table string) string {
-	t.Helper()
-	_, rows := mustQuery(t, db, "SELECT id, v, ts FROM "+table)
-	var lines []string
-	for _, r := range rows {
-		at := "NULL"
-		if r[2] != nil {
-			text := strings.NewReplacer("T", " ", "Z", "").Replace(*r[2])
-			text, _, _ = strings.Cut(text, ".")
-			when, err := time.Parse("2006-01-02 15:04:05", strings.TrimSuffix(text, "+00:00"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			at = strconv.Itoa(int(when.Sub(epoch).Seconds()))
-		}
-		lines = append(lines, *r[0]+"|"+*r[1]+"|"+at)
-	}
-	sort.Strings(lines)
-	return strings.Join(lines, "\n")
-}
-
 // TestAcceptanceIncremental plays random sequences of source changes, runs, full
-// refreshes and outside changes to the target, and compares the target after every run
-// with what the specification says.
+// refreshes, outside changes to the target, killed runs and switches to another target,
+// and compares every target after every run with what the specification says.
+//
+// Up to 60 sequences share their runs, each with a model of its own. DVT_FUZZ_SEED and
+// DVT_SEQUENCES choose the seed and how many sequences there are.
 func TestAcceptanceIncremental(t *testing.T) {
-	sequences := 50
-	if full() {
-		sequences = 5000
-	}
-	seed := uint64(time.Now().UnixNano())
-	if s := os.Getenv("DVT_FUZZ_SEED"); s != "" {
-		seed, _ = strconv.ParseUint(s, 10, 64)
-	}
-	t.Logf("seed %d (DVT_FUZZ_SEED), %d sequences", seed, sequences)
-	schema := newSchema(t)
-	t.Setenv("SCHEMA", schema)
-	t.Setenv("SLING_STATE", "")
-	dir := t.TempDir()
-	copyTree(t, "../../testdata/projects/chinook", dir)
-	if err := os.RemoveAll(filepath.Join(dir, "models")); err != nil {
-		t.Fatal(err)
-	}
-	pg, my := openDB(t, "pg", ""), openDB(t, "my", "")
-	mustExec(t, pg, "CREATE TABLE "+schema+".src (id int, v text, ts timestamp)")
-	mustExec(t, my, "CREATE TABLE "+schema+".src (id int, v varchar(20), ts datetime)")
-	var styles []string
-	for s := range incrementStyles {
-		styles = append(styles, s)
-	}
-	sort.Strings(styles)
-	targets := []string{"pg", "my", "lite_out", "duck", "ch"}
-	writeFile(t, filepath.Join(dir, "models", "sources.yml"), "sources:\n  - {name: s, meta: {connection: \"{{ var('from') }}\"}, schema: "+schema+", tables: [{name: src}]}\n")
-	for _, target := range targets {
-		for _, style := range styles {
-			text := strings.Replace(incrementStyles[style], "config(", "config(target='"+target+"', ", 1)
-			text = strings.Replace(text, "{mode:", "{target: "+target+", mode:", 1)
-			writeFile(t, filepath.Join(dir, "models", target+"_"+style+".sql"), text)
-		}
-	}
-	rng := rand.New(rand.NewPCG(seed, 1))
-	for n := range sequences {
-		p := &player{t: t, dir: dir, schema: schema, rng: rng, number: n, style: styles[n%len(styles)], target: targets[(n/len(styles))%len(targets)], from: []string{"pg", "my"}[rng.IntN(2)]}
-		if full() {
-			p.style, p.target = styles[rng.IntN(len(styles))], targets[rng.IntN(len(targets))]
-		}
-		p.source = map[string]*enginetest.DB{"pg": pg, "my": my}[p.from]
-		p.play()
+	sequences := number("DVT_SEQUENCES", map[bool]uint64{true: 5000, false: 50}[full()])
+	seed := number("DVT_FUZZ_SEED", uint64(time.Now().UnixNano()))
+	t.Logf("seed %d (DVT_FUZZ_SEED), %d sequences (DVT_SEQUENCES)", seed, sequences)
+	for played, batch := 0, 0; played < int(sequences); batch++ {
+		n := min(60, int(sequences)-played)
+		b := &playground{t: t, rng: rand.New(rand.NewPCG(seed, uint64(batch)))}
+		start := time.Now()
+		b.play(n)
 		if t.Failed() {
-			t.Fatalf("sequence %d of seed %d: %s on %s from %s:\n%s", n, seed, p.style, p.target, p.from, strings.Join(p.story, "\n"))
+			t.Fatalf("batch %d of seed %d", batch, seed)
+		}
+		if played += n; full() {
+			fmt.Printf("%d sequences passed, %d runs of models, the last %d sequences in %s\n", played, b.runs, n, time.Since(start).Round(time.Millisecond))
 		}
 	}
+}
+
+func number(name string, without uint64) uint64 {
+	if n, err := strconv.ParseUint(os.Getenv(name), 10, 64); err == nil {
+		return n
+	}
+	return without
 }
 
 func writeFile(t *testing.T, path, text string) {
@@ -201,137 +55,301 @@ func writeFile(t *testing.T, path, text string) {
 	}
 }
 
-// player plays one sequence.
-type player struct {
-	t                                *testing.T
-	dir, schema, style, target, from string
-	number                           int
-	rng                              *rand.Rand
-	source                           *enginetest.DB
-	h                                history
-	story                            []string
-	serial                           int
+// The outputs of the project that are sources and targets.
+var playOutputs = []string{"pg", "my", "lite_out", "duck", "ch"}
+
+// playground is a project of sequences that are played side by side.
+type playground struct {
+	t           *testing.T
+	rng         *rand.Rand
+	dir, schema string
+	sequences   []*sequence
+	dbs         map[string]*enginetest.DB
+	stateful    bool
+	runs        int
+	usual       time.Duration // of a run
 }
 
-func (p *player) note(format string, args ...any) {
-	p.story = append(p.story, fmt.Sprintf(format, args...))
+// sequence is one model, its source and its targets.
+type sequence struct {
+	b           *playground
+	name, from  string
+	style       string
+	to          string // where it lands now
+	wanders     bool   // between targets
+	source      map[int]row
+	changed     bool
+	at          map[string]*history // by target
+	story       []string
+	serial      int
+	refreshNext bool
 }
 
-// onTarget opens the target's own engine for one use: a file has one user at a time.
-func (p *player) onTarget(use func(db *enginetest.DB, table string)) {
-	p.t.Helper()
-	engine, path, table := p.target, "", p.schema+"."+p.target+"_"+p.style
-	switch p.target {
-	case "lite_out":
-		engine, path, table = "sqlite", filepath.Join(p.dir, "out.sqlite"), p.target+"_"+p.style
-	case "duck":
-		engine, path, table = "duckdb", filepath.Join(p.dir, "out.duckdb"), p.target+"_"+p.style
-	}
-	db, err := enginetest.Open(engine, path)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	defer func() { _ = db.Close() }()
-	use(db, table)
+func (s *sequence) note(format string, args ...any) {
+	s.story = append(s.story, fmt.Sprintf(format, args...))
 }
 
-func (p *player) play() {
-	p.h = history{style: p.style, source: map[int]row{}, target: map[int]row{}}
-	mustExec(p.t, p.source, "DELETE FROM "+p.schema+".src")
-	for id := 1; id <= 4; id++ {
-		p.put(row{id, p.rng.IntN(100), p.value()})
-	}
-	p.run(true) // whatever an earlier sequence left in the target
-	for range 4 + p.rng.IntN(3) {
-		for range p.rng.IntN(4) {
-			p.change()
+func (s *sequence) h() *history { return s.at[s.to] }
+
+// play sets the project up, plays it and takes it down.
+func (b *playground) play(n int) {
+	t := b.t
+	b.schema, b.dir, b.dbs = newSchema(t), t.TempDir(), map[string]*enginetest.DB{}
+	t.Setenv("SCHEMA", b.schema)
+	copyTree(t, "../../testdata/projects/chinook", b.dir)
+	must(t, os.RemoveAll(filepath.Join(b.dir, "models")))
+	state := []string{"", "states", "pg/" + b.schema, "my/" + b.schema}[b.rng.IntN(4)]
+	t.Setenv("SLING_STATE", state)
+	b.stateful = state != ""
+	offset := b.rng.IntN(len(incrementStyles))
+	for i := range n {
+		s := &sequence{b: b, name: fmt.Sprintf("m%02d", i), style: incrementStyles[(i+offset)%len(incrementStyles)].name, from: playOutputs[b.rng.IntN(5)],
+			to: playOutputs[(i/len(incrementStyles)+i)%5], wanders: b.rng.IntN(6) == 0, source: map[int]row{}, at: map[string]*history{}}
+		for _, out := range playOutputs {
+			s.at[out] = &history{style: s.style, stateful: b.stateful, target: map[int]row{}}
 		}
-		if p.rng.IntN(6) == 0 && p.target != "ch" {
-			p.outside()
+		b.sequences = append(b.sequences, s)
+		for id := 1; id <= 4; id++ {
+			s.put(row{id, b.rng.IntN(100), s.value()})
 		}
-		p.run(p.rng.IntN(8) == 0)
-		if p.t.Failed() {
-			return
-		}
+		b.use(s.from, func(db *enginetest.DB, prefix string) {
+			mustExec(t, db, "CREATE TABLE "+prefix+"src_"+s.name+sourceTable[s.from])
+		})
 	}
-}
-
-func (p *player) value() string {
-	p.serial++
-	return fmt.Sprintf("v%d", p.serial)
-}
-
-func (p *player) put(r row) {
-	p.note("source: %v", r)
-	p.h.source[r.id] = r
-	mustExec(p.t, p.source, fmt.Sprintf("DELETE FROM %s.src WHERE id = %d", p.schema, r.id))
-	mustExec(p.t, p.source, fmt.Sprintf("INSERT INTO %s.src VALUES (%d, '%s', %s)", p.schema, r.id, r.v, stampOf(r.at)))
-}
-
-// change alters the source: new rows, updates, late rows, ties, NULL watermarks, deletes.
-func (p *player) change() {
-	top := highest(p.h.source, nil)
-	id := 1 + p.rng.IntN(8)
-	switch p.rng.IntN(7) {
-	case 0, 1:
-		p.put(row{id, top + 1 + p.rng.IntN(5), p.value()})
-	case 2: // a tie with the newest
-		p.put(row{id, max(top, 0), p.value()})
-	case 3: // late
-		p.put(row{id, max(top-1-p.rng.IntN(50), 0), p.value()})
-	case 4: // without a watermark
-		p.put(row{id, -1, p.value()})
-	case 5:
-		p.note("source: delete %d", id)
-		delete(p.h.source, id)
-		mustExec(p.t, p.source, fmt.Sprintf("DELETE FROM %s.src WHERE id = %d", p.schema, id))
-	case 6:
-		if r, ok := p.h.source[id]; ok {
-			r.v, r.at = p.value(), top+1
-			p.put(r)
-		}
-	}
-}
-
-// outside changes the target behind dvt's back.
-func (p *player) outside() {
-	p.onTarget(func(db *enginetest.DB, table string) {
-		if p.rng.IntN(3) == 0 {
-			p.note("target: all rows deleted")
-			p.h.target, p.h.extra = map[int]row{}, nil
-			mustExec(p.t, db, "DELETE FROM "+table)
-			return
-		}
-		id := 1 + p.rng.IntN(8)
-		p.note("target: delete %d", id)
-		delete(p.h.target, id)
-		var rest []row
-		for _, r := range p.h.extra {
-			if r.id != id {
-				rest = append(rest, r)
+	b.step(false)
+	for range 3 + b.rng.IntN(3) {
+		for _, s := range b.sequences {
+			for range b.rng.IntN(4) {
+				s.change()
 			}
+			if b.rng.IntN(5) == 0 {
+				s.outside()
+			}
+			if s.wanders && b.rng.IntN(3) == 0 {
+				s.to = playOutputs[b.rng.IntN(5)]
+				s.note("moved to %s", s.to)
+			}
+			s.refreshNext = b.rng.IntN(8) == 0
 		}
-		p.h.extra = rest
-		mustExec(p.t, db, fmt.Sprintf("DELETE FROM %s WHERE id = %d", table, id))
-	})
+		b.step(b.rng.IntN(3) == 0)
+		if t.Failed() {
+			return
+		}
+	}
+	b.step(false) // nothing new: nothing changes
+	b.drop()
 }
 
-func (p *player) run(refresh bool) {
-	p.t.Helper()
-	args := []string{"run", "-s", p.target + "_" + p.style, "--vars", "{from: " + p.from + "}"}
-	if refresh {
-		args = append(args, "--full-refresh")
+// drop removes what the batch made on servers at once: a long run would gather it.
+func (b *playground) drop() {
+	for _, engine := range []string{"pg", "my", "ch"} {
+		kind, cascade := "DATABASE", ""
+		if engine == "pg" {
+			kind, cascade = "SCHEMA", " CASCADE"
+		}
+		b.use(engine, func(db *enginetest.DB, _ string) { mustExec(b.t, db, "DROP "+kind+" "+b.schema+cascade) })
 	}
-	p.note("run %v", refresh)
-	ok := p.h.run(refresh)
-	out, code := dvtIn(p.t, p.dir, args...)
-	if (code == 0) != ok {
-		p.t.Errorf("exit code %d, the run should succeed: %v\n%s", code, ok, out)
+}
+
+var sourceTable = map[string]string{
+	"pg": " (id int, v text, ts timestamp)", "my": " (id int, v varchar(20), ts datetime)", "lite_out": " (id integer, v text, ts timestamp)",
+	"duck": " (id integer, v varchar, ts timestamp)", "ch": " (id Int32, v String, ts Nullable(DateTime('UTC'))) ENGINE = MergeTree ORDER BY id",
+}
+
+// use lends the engine of an output; prefix stands before the names of its tables. A file
+// has one user at a time.
+func (b *playground) use(output string, do func(db *enginetest.DB, prefix string)) {
+	b.t.Helper()
+	switch output {
+	case "lite_out", "duck":
+		engine, file := "sqlite", "out.sqlite"
+		if output == "duck" {
+			engine, file = "duckdb", "out.duckdb"
+		}
+		if db := b.dbs[output]; db != nil { // open already: between runs
+			do(db, "")
+			return
+		}
+		db, err := enginetest.Open(engine, filepath.Join(b.dir, file))
+		must(b.t, err)
+		b.dbs[output] = db
+		do(db, "")
 		return
 	}
-	p.onTarget(func(db *enginetest.DB, table string) {
-		if got, want := targetRows(p.t, db, table), p.h.want(); got != want {
-			p.t.Errorf("the target holds\n%s\nwant\n%s\n%s", got, want, out)
+	if b.dbs[output] == nil {
+		b.dbs[output] = openDB(b.t, output, "")
+	}
+	do(b.dbs[output], b.schema+".")
+}
+
+// letGo closes the files before dvt opens them.
+func (b *playground) letGo() {
+	for _, out := range []string{"lite_out", "duck"} {
+		if db := b.dbs[out]; db != nil {
+			must(b.t, db.Close())
+			delete(b.dbs, out)
+		}
+	}
+}
+
+// rewrite makes rows the content of a table, whose instants may be texts with a zone.
+func (b *playground) rewrite(output, table string, rows []row, zoned bool) {
+	b.t.Helper()
+	b.use(output, func(db *enginetest.DB, prefix string) {
+		clear := "DELETE FROM "
+		if output == "ch" {
+			clear = "TRUNCATE TABLE "
+		}
+		mustExec(b.t, db, clear+prefix+table)
+		if len(rows) == 0 {
+			return
+		}
+		var values []string
+		for _, r := range rows {
+			at := stampOf(r.at)
+			if zoned && r.at >= 0 {
+				at = strings.TrimSuffix(at, "'") + "Z'"
+			}
+			values = append(values, fmt.Sprintf("(%d, '%s', %s)", r.id, r.v, at))
+		}
+		mustExec(b.t, db, "INSERT INTO "+prefix+table+" (id, v, ts) VALUES "+strings.Join(values, ", "))
+	})
+}
+
+// step writes the changed sources, runs all models, some of them with --full-refresh and
+// perhaps killed on the way, and compares.
+func (b *playground) step(kill bool) {
+	b.t.Helper()
+	for _, s := range b.sequences {
+		if s.changed {
+			b.rewrite(s.from, "src_"+s.name, rowsOf(s.source), false)
+			s.changed = false
+		}
+	}
+	b.models()
+	for _, refresh := range []bool{true, false} {
+		var names []string
+		for _, s := range b.sequences {
+			if s.refreshNext == refresh {
+				names = append(names, s.name)
+			}
+		}
+		if len(names) == 0 {
+			continue
+		}
+		args := []string{"--project-dir", b.dir, "run", "--threads", "16", "-s", strings.Join(names, " ")}
+		if refresh {
+			args = append(args, "--full-refresh")
+		}
+		b.letGo()
+		if kill && !refresh {
+			b.kill(args)
+			continue
+		}
+		start := time.Now()
+		out, _ := dvtIn(b.t, b.dir, args[2:]...)
+		b.usual, b.runs = time.Since(start), b.runs+len(names)
+		status := statuses(b.t, b.dir)
+		for _, s := range b.sequences {
+			if s.refreshNext == refresh {
+				s.ran(refresh, status[s.name] == "success", out)
+			}
+		}
+	}
+	if kill { // the run after it needs no help
+		for _, s := range b.sequences {
+			s.refreshNext = false
+		}
+		b.step(false)
+	}
+}
+
+// models writes the project's models as they are now.
+func (b *playground) models() {
+	text := "sources:\n"
+	for _, out := range playOutputs {
+		schema := b.schema
+		if out == "lite_out" || out == "duck" {
+			schema = "main"
+		}
+		text += "  - name: s_" + out + "\n    meta: {connection: " + out + "}\n    schema: " + schema + "\n    tables:\n      - name: none\n"
+		for _, s := range b.sequences {
+			if s.from == out {
+				text += "      - name: src_" + s.name + "\n"
+			}
+		}
+	}
+	writeFile(b.t, filepath.Join(b.dir, "models", "sources.yml"), text)
+	for _, s := range b.sequences {
+		writeFile(b.t, filepath.Join(b.dir, "models", s.name+".sql"), modelText(s.style, s.to, "{{ source('s_"+s.from+"', 'src_"+s.name+"') }}"))
+	}
+}
+
+// kill ends a run by SIGKILL at some moment. Each target then has its old or its new
+// content; which, decides what the model of it holds.
+func (b *playground) kill(args []string) {
+	exe, err := os.Executable()
+	must(b.t, err)
+	dvt := filepath.Join(b.dir, "dvt")
+	if _, err := os.Lstat(dvt); err != nil {
+		must(b.t, os.Symlink(exe, dvt))
+	}
+	cmd := exec.Command(dvt, args...)
+	must(b.t, cmd.Start())
+	timer := time.AfterFunc(time.Duration(b.rng.Float64()*float64(b.usual+300*time.Millisecond)), func() { _ = cmd.Process.Kill() })
+	_ = cmd.Wait()
+	timer.Stop()
+	b.unlock()
+	marks := b.marks()
+	for _, s := range b.sequences {
+		if s.refreshNext {
+			continue
+		}
+		s.note("killed")
+		before, after := s.h().clone(), s.h().clone()
+		after.run(s.source, false)
+		got := s.held()
+		if got == after.want() {
+			s.at[s.to] = after
+		} else if got != before.want() {
+			s.fail("after a kill the target holds\n%s\nneither the old\n%s\nnor the new\n%s", got, before.want(), after.want())
+		}
+		if b.stateful && s.windowed() {
+			s.h().state = marks[s.name+" "+s.to]
+		}
+	}
+}
+
+func (s *sequence) windowed() bool { return strings.HasPrefix(s.style, "window") }
+
+// unlock drops the locks that the dead run left on ClickHouse, which are void after a
+// minute; that they are is tested elsewhere.
+func (b *playground) unlock() {
+	b.use("ch", func(db *enginetest.DB, _ string) {
+		_, rows := mustQuery(b.t, db, "SELECT name FROM system.tables WHERE database = '"+b.schema+"' AND name LIKE '__dvt_lock%'")
+		for _, r := range rows {
+			mustExec(b.t, db, "DROP TABLE "+b.schema+"."+*r[0])
 		}
 	})
+}
+
+// marks are the state records, by model and output.
+func (b *playground) marks() map[string]*int {
+	found := map[string]*int{}
+	if !b.stateful {
+		return found
+	}
+	out, _ := dvtIn(b.t, b.dir, "state", "list")
+	for _, line := range strings.Split(out, "\n") {
+		f := strings.Fields(line)
+		if len(f) < 5 || f[3] != "=" {
+			continue
+		}
+		value, _, _ := strings.Cut(strings.Join(f[4:], " "), "  ")
+		value, _, _ = strings.Cut(value, " (")
+		at := secondsOf(b.t, value)
+		output, _, _ := strings.Cut(f[1], ".")
+		found[f[0]+" "+output] = &at
+	}
+	return found
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -244,17 +245,42 @@ func (c *conn) stop(s session, id string, cause error, inData bool) {
 }
 
 // text runs a query of text columns on a session of its own.
-func (c *conn) text(ctx context.Context, sql string) ([][]string, error) {
-	t := &textSink{}
-	err := c.run(ctx, false, sql, t)
-	return t.rows, err
+func (c *conn) text(ctx context.Context, sql string) (rows [][]string, err error) {
+	err = besideDrops(ctx, sql, func() error {
+		t := &textSink{}
+		err := c.run(ctx, false, sql, t)
+		rows = t.rows
+		return err
+	})
+	return rows, err
+}
+
+// besideDrops asks the catalog again when a table went while it was read: old servers
+// walk over all tables of a database and say of any of them, and so of the query, that it
+// does not exist.
+func besideDrops(ctx context.Context, sql string, ask func() error) error {
+	for pause := time.Millisecond; ; pause *= 2 {
+		err := ask()
+		if !isCode(err, codeUnknownTable, codeTableDropped) || !strings.Contains(sql, " FROM system.") || pause > time.Second {
+			return err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
 }
 
 // queryText runs a query of text columns.
-func queryText(ctx context.Context, s session, sql string) ([][]string, error) {
-	t := &textSink{}
-	err := s.query(ctx, sql, queryID(), t)
-	return t.rows, statementError(sql, err)
+func queryText(ctx context.Context, s session, sql string) (rows [][]string, err error) {
+	err = besideDrops(ctx, sql, func() error {
+		t := &textSink{}
+		err := statementError(sql, s.query(ctx, sql, queryID(), t))
+		rows = t.rows
+		return err
+	})
+	return rows, err
 }
 
 func queryID() string {

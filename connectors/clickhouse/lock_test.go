@@ -3,6 +3,7 @@ package clickhouse
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -106,4 +107,46 @@ func TestLockOfDeadRun(t *testing.T) {
 	if left := f.tables(); len(left) > 0 {
 		t.Errorf("left in the database: %q", left)
 	}
+}
+
+// Other tables of the database come and go while a lock is looked for and a relation is
+// described: 18.16 then says of the catalog's query that they do not exist.
+func TestCatalogBesideDrops(t *testing.T) {
+	f := newFixture(t, "")
+	ctx := context.Background()
+	f.exec("CREATE TABLE " + f.SQLName(f.rel("kept")) + " (id Int32) ENGINE = Memory")
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	for i := range 3 {
+		c := openConn(t, serverOutput(t, drivers()[0], f.db))
+		wg.Go(func() {
+			for n := 0; ; n++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				a, b := f.SQLName(f.rel(fmt.Sprintf("a%d_%d", i, n))), f.SQLName(f.rel(fmt.Sprintf("b%d_%d", i, n)))
+				for _, sql := range []string{"CREATE TABLE " + a + " (id Int32) ENGINE = Memory", "RENAME TABLE " + a + " TO " + b, "DROP TABLE " + b} {
+					if err := c.Exec(ctx, sql); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			}
+		})
+	}
+	for range 60 {
+		release, err := f.Lock(ctx, f.rel("kept"), time.Second, nil)
+		if err == nil {
+			release()
+			_, err = f.Describe(ctx, f.rel("kept"))
+		}
+		if err != nil {
+			t.Error(err)
+			break
+		}
+	}
+	close(stop)
+	wg.Wait()
 }
