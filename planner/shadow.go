@@ -161,7 +161,7 @@ func (s *shadow) freeze(ctx context.Context, now time.Time) error {
 // serialize runs one of the json_serialize functions. The cast to VARCHAR keeps the
 // driver from decoding JSON itself, into floats.
 func (s *shadow) serialize(ctx context.Context, function, sql, options string) (obj, error) {
-	st, err := s.statement(ctx, "SELECT "+function+"(?::VARCHAR"+options+")::VARCHAR")
+	st, err := s.statement(ctx, "SELECT "+function+"(?::VARCHAR"+options+")::VARCHAR") //nolint:sqlclosecheck // kept for the shadow's life
 	var text string
 	if err == nil {
 		err = st.QueryRowContext(ctx, sql).Scan(&text)
