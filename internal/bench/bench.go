@@ -26,6 +26,7 @@ type figure struct {
 	Seconds    float64 `json:"seconds"`
 	Rows       int64   `json:"rows"`
 	CPU        float64 `json:"cpu_seconds"` // of the measured process and the clients it ran
+	ServerCPU  float64 `json:"server_cpu_seconds"`
 	Allocs     uint64  `json:"allocations"`
 	AllocBytes uint64  `json:"allocated_bytes"`
 	Peak       int64   `json:"peak_bytes"` // resident, as the system accounts it
@@ -73,7 +74,7 @@ func (b *bench) measureRoutes(ctx context.Context) error {
 			}
 		}
 		b.report.Routes = append(b.report.Routes, out)
-		b.progress("%-22s raw %6.2f s   dvt %6.2f s   ratio %.2f (bar %.2f)   %.0f MB", r.name, out.Raw.Seconds, out.DVT.Seconds, out.ratio(), r.bar, float64(out.DVT.Peak)/(1<<20))
+		b.progress("%-22s raw %6.2f s   dvt %6.2f s   ratio %.2f, by CPU %.2f (bar %.2f)   %.0f MB", r.name, out.Raw.Seconds, out.DVT.Seconds, out.ratio(), out.busyRatio(), r.bar, float64(out.DVT.Peak)/(1<<20))
 	}
 	return nil
 }
@@ -87,7 +88,7 @@ func (b *bench) once(ctx context.Context, what string) (f figure, err error) {
 	cmd := exec.CommandContext(ctx, self, "measure", what)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 10 * time.Second
-	cmd.Env = append(os.Environ(), "DVT_BENCH_DIR="+b.dir, fmt.Sprintf("DVT_BENCH_ROWS=%d", b.rows), fmt.Sprintf("DVT_BENCH_SEED=%d", b.seed))
+	cmd.Env = append(os.Environ(), "DVT_BENCH_DIR="+b.dir, fmt.Sprintf("DVT_BENCH_ROWS=%d", b.rows), fmt.Sprintf("DVT_BENCH_SEED=%d", b.seed), fmt.Sprintf("DVT_BENCH_KEEPER=%d", os.Getppid()))
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, os.Stderr
 	if err := cmd.Run(); err != nil {

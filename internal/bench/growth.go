@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 
@@ -44,7 +45,7 @@ func (b *bench) measureGrowth(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	return b.measureDeltas(ctx)
 }
 
 // grown makes the table on the server.
@@ -70,9 +71,70 @@ func pgExec(ctx context.Context, stmts ...string) error {
 	})
 }
 
-// grow is the measured run: grow-narrow or grow-wide. A window keeps the model in the
-// compute lane.
-func grow(name, _ string) job {
+// deltaRows are the changed rows of a delta.
+const deltaRows = 1000
+
+// measureDeltas applies a delta of the same size to targets of growing size.
+func (b *bench) measureDeltas(ctx context.Context) error {
+	for _, target := range []string{"pg", "my"} {
+		for _, size := range strings.Split(b.growDelta, ",") {
+			rows, err := strconv.ParseInt(strings.TrimSpace(size), 10, 64)
+			if err != nil {
+				return fmt.Errorf("reading -grow-delta: %w", err)
+			}
+			var best figure
+			for n := range b.runs {
+				f, err := b.once(ctx, "grow-delta-"+target+"/"+size)
+				if err != nil {
+					return err
+				}
+				if n == 0 || f.Seconds < best.Seconds {
+					best = f
+				}
+			}
+			name := map[string]string{"pg": "PostgreSQL", "my": "MariaDB"}[target]
+			b.report.Deltas = append(b.report.Deltas, growth{Table: name, Rows: rows, figure: best})
+			b.progress("a delta into %-12s of %12s rows %8.3f s, CPU %.2f s", name, grouped(rows), best.Seconds, best.CPU+best.ServerCPU)
+		}
+	}
+	return pgExec(ctx, "DROP TABLE IF EXISTS "+schema+".narrow")
+}
+
+// delta fills a target of rows, changes some at the source and measures the second run.
+func delta(target, size string) job {
+	return func(ctx context.Context, s settings, timed func(func() (int64, error)) error) error {
+		err := pgExec(ctx, "CREATE SCHEMA IF NOT EXISTS "+schema, "DROP TABLE IF EXISTS "+schema+".narrow",
+			"CREATE UNLOGGED TABLE "+schema+".narrow AS SELECT i AS id, i % 1000 AS k, timestamp '2024-01-01' + i * interval '1 ms' AS updated_at FROM generate_series(1, "+size+"::bigint) i",
+			"CREATE INDEX ON "+schema+".narrow (updated_at)", "ANALYZE "+schema+".narrow")
+		if err != nil {
+			return err
+		}
+		dir, err := os.MkdirTemp(s.dir, "project-")
+		if err != nil {
+			return err
+		}
+		defer func() { _ = os.RemoveAll(dir) }()
+		sql := "{{ config(materialized='f_incremental', unique_key='id', watermark_column='updated_at', indexes=[{'columns': ['updated_at']}]) }}\nselect id, k, updated_at from {{ source('pg', 'narrow') }}"
+		if err := writeProject(dir, target, outputs(s), map[string]string{"delta_" + target: sql}); err != nil {
+			return err
+		}
+		if _, err := runProject(ctx, dir, true); err != nil {
+			return fmt.Errorf("the first load: %w", err)
+		}
+		err = pgExec(ctx, fmt.Sprintf("UPDATE %s.narrow SET k = k + 1, updated_at = timestamp '2030-01-01' WHERE id %% (%s / %d) = 0", schema, size, deltaRows))
+		if err != nil {
+			return err
+		}
+		return timed(func() (int64, error) { return runProject(ctx, dir, false) })
+	}
+}
+
+// grow is the measured run of a size: grow-narrow, grow-wide, or grow-delta-TARGET. The
+// first two stay in the compute lane.
+func grow(name, size string) job {
 	table := strings.TrimPrefix(name, "grow-")
+	if target, ok := strings.CutPrefix(table, "delta-"); ok {
+		return delta(target, size)
+	}
 	return model("pg", "{{ config(materialized='f_table', lane='compute') }}\nselect * from {{ source('pg', '"+table+"') }}")
 }

@@ -29,6 +29,7 @@ type options struct {
 	routes, parts      string
 	growNarrow         string
 	growWide           string
+	growDelta          string
 	dvt, dir           string
 	doc, save, compare string
 }
@@ -41,6 +42,7 @@ func flags() (o options) {
 	flag.StringVar(&o.parts, "parts", "routes,overhead,growth", "what to measure")
 	flag.StringVar(&o.growNarrow, "grow-narrow", "1000000,3000000,10000000", "row counts of the narrow table")
 	flag.StringVar(&o.growWide, "grow-wide", "100000,300000,1000000,3000000", "row counts of the wide table")
+	flag.StringVar(&o.growDelta, "grow-delta", "100000,1000000", "row counts of the targets of a delta of 1,000 rows")
 	flag.StringVar(&o.dvt, "dvt", "bin/dvt", "the dvt program")
 	flag.StringVar(&o.dir, "dir", "", "folder for the data (default: a temporary one)")
 	flag.StringVar(&o.doc, "doc", "", "write the tables into the marked part of this Markdown file")

@@ -73,12 +73,14 @@ func printed(ctx context.Context, s settings, do job) error {
 		}
 		done = true
 		resetPeak()
+		server := serverSeconds()
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		cpu, began := cpuSeconds(), time.Now()
 		rows, err := profiled(work)
 		f.Seconds, f.CPU, f.Rows = time.Since(began).Seconds(), cpuSeconds()-cpu, rows
 		runtime.ReadMemStats(&after)
+		f.ServerCPU = serverSeconds() - server
 		f.Allocs, f.AllocBytes, f.Peak = after.Mallocs-before.Mallocs, after.TotalAlloc-before.TotalAlloc, compute.PeakRSS()
 		return err
 	})

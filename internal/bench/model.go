@@ -61,7 +61,7 @@ func model(target, sql string) job {
 		if err := writeProject(dir, target, outputs(s), map[string]string{"landed": sql}); err != nil {
 			return err
 		}
-		return timed(func() (int64, error) { return runProject(ctx, dir) })
+		return timed(func() (int64, error) { return runProject(ctx, dir, false) })
 	}
 }
 
@@ -69,12 +69,12 @@ type silent struct{}
 
 func (silent) Event(run.Event) {}
 
-func runProject(ctx context.Context, dir string) (rows int64, err error) {
-	p, err := project.Load(ctx, project.Options{Dir: dir, ProfilesDir: dir, Command: "run", Threads: 1})
+func runProject(ctx context.Context, dir string, fresh bool) (rows int64, err error) {
+	p, err := project.Load(ctx, project.Options{Dir: dir, ProfilesDir: dir, Command: "run", Threads: 1, FullRefresh: fresh})
 	if err != nil {
 		return 0, err
 	}
-	r, err := run.New(ctx, p, run.Options{}, silent{}, slog.New(slog.DiscardHandler))
+	r, err := run.New(ctx, p, run.Options{FullRefresh: fresh}, silent{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return 0, err
 	}
