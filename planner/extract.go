@@ -59,10 +59,10 @@ func extractOf(r *Relation, scans []*scan, whole bool, rules ruleSet) (Extract, 
 		}
 	} else if len(scans) > 0 && !whole {
 		pushPredicates(&x, scans, rules)
+		if sc := oneExtremeScan(scans); sc != nil && x.reduce(sc, rules) {
+			return x, nil
+		}
 		if len(scans) == 1 {
-			if x.reduce(scans[0], rules) {
-				return x, nil
-			}
 			e.OrderBy, x.Limit = pushLimit(&x, scans[0], rules)
 			x.order, x.skip = e.OrderBy, scans[0].skip
 		}

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -54,10 +55,11 @@ func monotone(e *expr) *expr {
 	return e
 }
 
-// reduce makes one row of the extract where the plan needs no more than extremes of the
-// scan. DuckDB applies the scan's predicates to that row again, so each column that they
-// read must have a value there that passes: its minimum among the rows that passed does,
-// if each predicate reads one column. WHERE a < b would compare the extremes of two rows.
+// reduce makes one row of the extract, or two, where the plan needs no more than extremes
+// of the scan: a column whose least and greatest value are needed has one in each row.
+// DuckDB applies the scan's predicates to the rows again, so each column that they read
+// must have a value there that passes: its minimum among the rows that passed does, if
+// each predicate reads one column. WHERE a < b would compare the extremes of two rows.
 //
 // A predicate that the source does not apply exactly forbids it: max(x) WHERE name = 'a'
 // over a source that finds 'A' too is the maximum of other rows, or NULL.
@@ -66,48 +68,90 @@ func (x *Extract) reduce(sc *scan, rules ruleSet) bool {
 	if !able || len(sc.extremes) == 0 || !rules.on(ruleExtremes) || !x.exact() && rules.guards(guardExtremeExact) {
 		return false
 	}
-	highest := map[int]bool{}
-	for _, e := range sc.extremes {
-		if m, ok := highest[e.col]; ok && m != e.max {
-			return false // a column has one value in one row
-		}
-		highest[e.col] = e.max
-	}
-	for _, p := range sc.preds {
-		read := columnsOf(p)
-		if len(read) > 1 && rules.guards(guardExtremeRow) {
-			return false
-		}
-		for _, c := range read {
-			if _, ok := highest[c]; !ok {
-				highest[c] = false
-			}
-		}
-	}
-	if len(x.Columns) != len(highest) {
+	lows, highs, ok := extremeColumns(sc, rules)
+	if !ok {
 		return false
 	}
-	var exprs, names []string
-	for _, c := range x.Columns {
-		m, ok := highest[c]
-		if !ok {
-			return false
+	var rows []string
+	e := connectors.Extract{Table: x.Relation.Table, Columns: x.Columns, Where: x.Where, Limit: -1}
+	for _, wantMax := range []bool{false, true} {
+		var exprs []string
+		for _, c := range x.Columns {
+			if !lows[c] && !highs[c] {
+				return false
+			}
+			text, ok := d.Extreme(x.Relation.Table, c, highs[c] && (wantMax || !lows[c]))
+			if !ok {
+				return false
+			}
+			exprs = append(exprs, text)
 		}
-		text, ok := d.Extreme(x.Relation.Table, c, m)
-		if !ok {
-			return false
+		if row := d.SelectExtremes(e, exprs); !slices.Contains(rows, row) {
+			rows = append(rows, row)
 		}
-		exprs = append(exprs, text)
 	}
+	if len(x.Columns) != len(union(lows, highs)) {
+		return false
+	}
+	x.Query.SQL = rows[0]
+	if len(rows) > 1 { // in parentheses, for one may have an ORDER BY of its own
+		x.Query.SQL = "SELECT * FROM (" + rows[0] + ") AS dvt_least UNION ALL SELECT * FROM (" + rows[1] + ") AS dvt_greatest"
+	}
+	var names []string
 	for _, e := range sc.extremes {
 		name := extremeName(e.max) + "(" + plainName(x.Relation.Table.Columns[e.col].Name) + ")"
 		if !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
-	x.Reduced = strings.Join(names, ", ")
-	x.Query.SQL = d.SelectExtremes(connectors.Extract{Table: x.Relation.Table, Columns: x.Columns, Where: x.Where, Limit: -1}, exprs)
+	x.Reduced, x.ReducedRows = strings.Join(names, ", "), len(rows)
 	return true
+}
+
+// extremeColumns are the columns of which the least and of which the greatest value is
+// needed; ok is false where extremes of several rows would meet in a predicate.
+func extremeColumns(sc *scan, rules ruleSet) (lows, highs map[int]bool, ok bool) {
+	lows, highs = map[int]bool{}, map[int]bool{}
+	for _, e := range sc.extremes {
+		if e.max {
+			highs[e.col] = true
+		} else {
+			lows[e.col] = true
+		}
+	}
+	for _, p := range sc.preds {
+		read := columnsOf(p)
+		if len(read) > 1 && rules.guards(guardExtremeRow) {
+			return nil, nil, false
+		}
+		for _, c := range read {
+			if !highs[c] {
+				lows[c] = true
+			}
+		}
+	}
+	return lows, highs, true
+}
+
+func union(a, b map[int]bool) map[int]bool {
+	out := maps.Clone(a)
+	maps.Copy(out, b)
+	return out
+}
+
+// oneExtremeScan is one scan in place of several that need nothing but extremes of the
+// same rows; nil where they need more. Under different predicates the rows of one would
+// be rows for the others.
+func oneExtremeScan(scans []*scan) *scan {
+	all := scan{rel: scans[0].rel, limit: -1, preds: unique(scans[0].preds)}
+	text := exprText(&expr{op: opAnd, args: all.preds})
+	for _, sc := range scans {
+		if len(sc.extremes) == 0 || exprText(&expr{op: opAnd, args: unique(sc.preds)}) != text {
+			return nil
+		}
+		all.extremes = append(all.extremes, sc.extremes...)
+	}
+	return &all
 }
 
 // columnsOf lists the columns that e reads, each once.

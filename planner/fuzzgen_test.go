@@ -115,6 +115,10 @@ func (g *generator) atom(al []string) string {
 	case 16:
 		return "(" + q + " " + op + " " + g.constant(c) + ") IS " + g.pick("TRUE", "NOT TRUE", "NULL", "NOT NULL", "FALSE")
 	case 17:
+		if g.prefer == guardDistinct && g.chance(60) { // DuckDB itself resolves a single NOT
+			d, p := g.column(al)
+			return "NOT (NOT (" + q + " IS NOT DISTINCT FROM " + g.constant(c) + ") OR NOT (" + p + " IS DISTINCT FROM " + g.constant(d) + "))"
+		}
 		return "NOT (" + q + g.pick(" IS DISTINCT FROM ", " IS NOT DISTINCT FROM ") + g.constant(c) + ")"
 	}
 	return q + " " + op + " " + g.constant(c)

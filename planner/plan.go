@@ -93,8 +93,9 @@ type Extract struct {
 	Pushed  []Conjunct       // what the source applies (Verdict Exact or Superset)
 	Kept    []Conjunct       // what only DuckDB applies
 	Limit   int64            // -1 = none
-	// Reduced says what the one row is that is read in place of the rows: the relation's
-	// columns hold "max(updated_at), min(id)" of them, which is all that the plan needs.
+	// Reduced says what the one row is, or the two, that are read in place of the rows: the
+	// relation's columns hold "max(updated_at), min(id)" of them, which is all that the
+	// plan needs.
 	Reduced string
 	// Pruned is set when the plan needs no row of the relation: nothing is sent and
 	// an empty table is staged.
@@ -103,8 +104,9 @@ type Extract struct {
 	// from its source: the copy's path, for people.
 	Index string
 
-	order []string // the ORDER BY that belongs to Limit
-	skip  bool     // Limit counts rows that an OFFSET leaves out
+	ReducedRows int      // that are read where Reduced is set
+	order       []string // the ORDER BY that belongs to Limit
+	skip        bool     // Limit counts rows that an OFFSET leaves out
 }
 
 // Estimate guesses the rows that an extract brings at most, -1 where nothing is known.
@@ -113,7 +115,7 @@ func (x *Extract) Estimate() int64 {
 	case x.Pruned:
 		return 0
 	case x.Reduced != "":
-		return 1
+		return int64(x.ReducedRows)
 	case x.Limit >= 0 && (all < 0 || x.Limit < all):
 		return x.Limit
 	default:

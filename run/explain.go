@@ -46,10 +46,12 @@ type ExplainedExtract struct {
 	Limit      *int64            `json:"limit"`
 	Chunks     []any             `json:"chunks"`
 	Pruned     bool              `json:"pruned"`
-	Reduced    string            `json:"reduced"` // "max(updated_at)": one row is read in place of all
+	Reduced    string            `json:"reduced"` // "max(updated_at)": one row is read in place of all, or two
 	Estimate   *int64            `json:"row_estimate"`
 	// Index says that the rows are those of the index of {{ this }}.
 	Index *ExplainedIndex `json:"index"`
+
+	reducedRows int
 }
 
 // ExplainedIndex is the kept copy of columns of {{ this }}.
@@ -109,7 +111,7 @@ func explainExtract(x planner.Extract) ExplainedExtract {
 	table := x.Relation.Table
 	out := ExplainedExtract{
 		Relation: x.Relation.Label, Connection: x.Relation.Connection, SQL: x.Query.SQL, Columns: []string{}, Of: len(table.Columns),
-		Pushed: []ExplainedPushed{}, Kept: []ExplainedKept{}, Chunks: []any{}, Pruned: x.Pruned, Reduced: x.Reduced,
+		Pushed: []ExplainedPushed{}, Kept: []ExplainedKept{}, Chunks: []any{}, Pruned: x.Pruned, Reduced: x.Reduced, reducedRows: x.ReducedRows,
 	}
 	for _, i := range x.Columns {
 		out.Columns = append(out.Columns, table.Columns[i].Name)
@@ -204,7 +206,11 @@ func (x ExplainedExtract) write(b *strings.Builder) {
 		fmt.Fprintf(b, "    kept     %-*s   %s\n", width, c.SQL, c.Reason)
 	}
 	if x.Reduced != "" {
-		fmt.Fprintf(b, "    one row  %s\n", x.Reduced)
+		rows := "one row "
+		if x.reducedRows > 1 {
+			rows = "two rows"
+		}
+		fmt.Fprintf(b, "    %s %s\n", rows, x.Reduced)
 	}
 	if x.Limit != nil {
 		fmt.Fprintf(b, "    limit    %d\n", *x.Limit)

@@ -69,7 +69,7 @@ func TestAcceptanceFederated(t *testing.T) {
 		done, skip = done+n, 0
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			w := newFedWorld(t, seed)
-			w.whole(t)
+			w.whole(t, seed)
 			if only >= 0 {
 				newFedRig(t, w, total).step(seed, only)
 				return
@@ -114,23 +114,33 @@ func (w *fedWorld) spread(t *testing.T, total *fedStats, seed, first, end int64,
 	wait.Wait()
 }
 
-// whole compares every table as it is: what goes wrong here is in a connector.
-func (w *fedWorld) whole(t *testing.T) {
+// whole compares every table as it is, and the extremes of one of its columns: what goes
+// wrong here is in a connector.
+func (w *fedWorld) whole(t *testing.T, seed int64) {
 	t.Helper()
 	rig := newFedRig(t, w, &fedStats{byEngine: map[string]*fedShare{}})
-	for _, x := range w.tables {
-		sql := "SELECT * FROM " + fedName(x)
-		want, cols, err := rig.want(sql)
-		if err != nil {
-			t.Fatal(err)
+	reduced := 0
+	for i, x := range w.tables {
+		c := fedIdent(x.cols[(int(seed)+i)%len(x.cols)].name)
+		for _, items := range []string{"*", "min(" + c + ") AS least, max(" + c + ") AS greatest"} {
+			sql := "SELECT " + items + " FROM " + fedName(x)
+			want, cols, err := rig.want(sql)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := rig.got(sql, nil)
+			if err == nil {
+				err = got.sameAs(want, cols, false)
+			}
+			if err != nil {
+				t.Errorf("%s.%s: %s: %v", x.engine, x.name, items, err)
+			} else if got.plan.Extracts[0].ReducedRows == 2 {
+				reduced++
+			}
 		}
-		got, err := rig.got(sql, nil)
-		if err == nil {
-			err = got.sameAs(want, cols, false)
-		}
-		if err != nil {
-			t.Errorf("%s.%s: %v", x.engine, x.name, err)
-		}
+	}
+	if reduced == 0 {
+		t.Error("no extremes left a source as two rows")
 	}
 	if t.Failed() {
 		t.FailNow()
@@ -208,7 +218,12 @@ func (f *fedRig) step(seed, i int64) {
 		off = append(off, rules)
 	}
 	for _, rules := range off {
-		if err := f.compare(sql, ordered, want, cols, rules); err != nil {
+		err := f.compare(sql, ordered, want, cols, rules)
+		if err != nil && strings.Contains(err.Error(), "DuckDB failed in itself") { // it does not always with the oracle's statistics
+			f.stats.refuse(err)
+			return
+		}
+		if err != nil {
 			small := f.shrink(sql, g.preds, ordered, rules)
 			f.stats.mismatch()
 			f.t.Errorf("query %d of seed %d, rules off %v: %v\n%s\n\nsmaller:\n%s\n%s", i, seed, rules, err, sql, small, f.explain(small, ordered, rules))
