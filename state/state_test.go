@@ -24,9 +24,18 @@ func local(t *testing.T) (Store, string) {
 	return p.Store, filepath.Join(dir, "marks")
 }
 
-func TestLocal(t *testing.T) {
+// TestStores: state behaves alike wherever it is kept.
+func TestStores(t *testing.T) {
+	for name, open := range stores {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			testStore(t, open(t))
+		})
+	}
+}
+
+func testStore(t *testing.T, s Store) {
 	ctx := context.Background()
-	s, folder := local(t)
 	if rec, err := s.Load(ctx, "m", "db.m"); rec != nil || err != nil {
 		t.Fatal(rec, err)
 	}
@@ -60,6 +69,18 @@ func TestLocal(t *testing.T) {
 	if err := s.Delete(ctx, "m", "db.m"); err != nil {
 		t.Fatal(err)
 	}
+	if all, err := s.List(ctx); err != nil || len(all) != 1 {
+		t.Fatal(all, err)
+	}
+}
+
+// TestUnreadable: a record that cannot be read is an error, not a missing one.
+func TestUnreadable(t *testing.T) {
+	ctx := context.Background()
+	s, folder := local(t)
+	if err := s.Save(ctx, connectors.StateRecord{Model: "a b/ü", Target: "x", Value: "1"}, nil); err != nil {
+		t.Fatal(err)
+	}
 	names, err := filepath.Glob(filepath.Join(folder, "*.json"))
 	if err != nil || len(names) != 1 {
 		t.Fatal(names, err)
@@ -74,8 +95,16 @@ func TestLocal(t *testing.T) {
 
 // TestRace: of many that set the same record, exactly one wins each round.
 func TestRace(t *testing.T) {
+	for name, open := range stores {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			race(t, open(t))
+		})
+	}
+}
+
+func race(t *testing.T, s Store) {
 	ctx := context.Background()
-	s, _ := local(t)
 	var previous *string
 	for round := range 5 {
 		var wins sync.Map

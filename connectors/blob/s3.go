@@ -126,6 +126,7 @@ func retryer() aws.Retryer {
 			}
 			return aws.UnknownTernary
 		})
+		o.MaxBackoff = 3 * time.Second
 		o.Retryables = append([]retry.IsErrorRetryable{silent}, o.Retryables...)
 	})
 }

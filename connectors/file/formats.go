@@ -22,10 +22,10 @@ func (c *conn) LookFiles(ctx context.Context, format string, files []string) (co
 		return connectors.FileScan{}, err
 	}
 	from := func(cols []connectors.Column, files []string) string {
-		if format == csv {
-			return declared(s.read(files), cols, foundTypes(cols))
+		if format == parquet {
+			return s.read(files)
 		}
-		return s.read(files)
+		return declared(s.read(files), cols, foundTypes(cols))
 	}
 	return connectors.FileScan{Columns: s.columns, Rows: s.rows, From: from}, nil
 }

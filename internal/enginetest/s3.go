@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"sort"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
@@ -48,6 +49,28 @@ func (s *S3) Keys(prefix string) map[string]any {
 		"bucket": s.Bucket, "prefix": prefix, "endpoint": s.Endpoint, "region": s.Region,
 		"access_key_id": s.AccessKey, "secret_access_key": s.SecretKey,
 	}
+}
+
+// User are Keys of a user who may do less: the reader, who may list and read when
+// LetRead has been called, or the stranger, who may do nothing.
+func (s *S3) User(name, prefix string) (map[string]any, error) {
+	name = strings.ToUpper(name)
+	v, err := vars("S3", name+"_KEY", name+"_SECRET")
+	if err != nil {
+		return nil, err
+	}
+	keys := s.Keys(prefix)
+	keys["access_key_id"], keys["secret_access_key"] = v[name+"_KEY"], v[name+"_SECRET"]
+	return keys, nil
+}
+
+// LetRead lets the reader list and read the bucket. It may be called more than once.
+func (s *S3) LetRead() error {
+	policy := fmt.Sprintf(`{"Version": "2012-10-17", "Statement": [
+		{"Effect": "Allow", "Principal": {"AWS": ["reader"]}, "Action": ["s3:ListBucket"], "Resource": "arn:aws:s3:::%[1]s"},
+		{"Effect": "Allow", "Principal": {"AWS": ["reader"]}, "Action": ["s3:GetObject"], "Resource": "arn:aws:s3:::%[1]s/*"}]}`, s.Bucket)
+	_, err := s.client.PutBucketPolicy(context.Background(), &s3.PutBucketPolicyInput{Bucket: &s.Bucket, Policy: &policy})
+	return err
 }
 
 // List gives the keys that begin with prefix, sorted.

@@ -72,7 +72,7 @@ func (s *Set) startS3(ctx context.Context) error {
 	home := filepath.Join(s.dir, "s3")
 	// A folder below the server's is a bucket.
 	const bucket = "dvt"
-	for _, dir := range []string{home, filepath.Join(home, "meta"), filepath.Join(home, "data"), filepath.Join(home, "data", bucket)} {
+	for _, dir := range []string{home, filepath.Join(home, "meta"), filepath.Join(home, "data"), filepath.Join(home, "data", bucket), filepath.Join(home, "iam")} {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			return err
 		}
@@ -85,9 +85,13 @@ func (s *Set) startS3(ctx context.Context) error {
 	key, secret := "dvt"+randomPassword()[:8], randomPassword()
 	address := net.JoinHostPort("127.0.0.1", port)
 	endpoint := "http://" + address
+	args := []string{"--port", address, "--region", region, "--quiet", "--iam-dir", filepath.Join(home, "iam"), "posix"}
+	// Without attributes in the file system a conditional write is not one step there.
+	if syscall.Setxattr(home, "user.dvt", []byte("1"), 0) != nil {
+		args = append(args, "--sidecar", filepath.Join(home, "meta"))
+	}
 	err = s.run(ctx, processSpec{
-		name: "the S3 server", path: path,
-		args: []string{"--port", address, "--region", region, "--quiet", "posix", "--sidecar", filepath.Join(home, "meta"), filepath.Join(home, "data")},
+		name: "the S3 server", path: path, args: append(args, filepath.Join(home, "data")),
 		env:  []string{"ROOT_ACCESS_KEY=" + key, "ROOT_SECRET_KEY=" + secret},
 		logs: []string{filepath.Join(home, "log")}, quit: syscall.SIGKILL,
 	}, func(ctx context.Context) error { return answersS3(ctx, endpoint) })
@@ -95,6 +99,17 @@ func (s *Set) startS3(ctx context.Context) error {
 		return err
 	}
 	s.export("S3", "ENDPOINT", endpoint, "ACCESS_KEY", key, "SECRET_KEY", secret, "REGION", region, "BUCKET", bucket)
+	// Users who may do nothing but what the bucket's policy says.
+	for _, user := range []string{"reader", "stranger"} {
+		password := randomPassword()
+		cmd := exec.CommandContext(ctx, path, "admin", "--region", region, "--endpoint-url", endpoint, "create-user", "--access", user, "--secret", password, "--role", "user")
+		cmd.Env = append(os.Environ(), "ADMIN_ACCESS_KEY="+key, "ADMIN_SECRET_KEY="+secret)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("adding a user of the S3 server: %w: %s", err, lastLine(string(out)))
+		}
+		name := strings.ToUpper(user)
+		s.export("S3", name+"_KEY", user, name+"_SECRET", password)
+	}
 	return nil
 }
 
