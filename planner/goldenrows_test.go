@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/rand"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -32,9 +33,11 @@ var goldenRows = map[string]string{
 	"this":    `SELECT i AS id, h % 40 AS customer_id, TIMESTAMPTZ '2024-01-01 00:00:00+00' + to_seconds((h % 50000000)::BIGINT) AS updated_at, (h % 4000 / 4.0)::DECIMAL(18,2) AS total`,
 }
 
+var byChance = regexp.MustCompile(`(?i)random\(|uuid|sample|nextval`)
+
 // TestGoldenPlanRows: what each golden plan extracts gives the rows that whole relations
-// give. Queries whose result is left open (a LIMIT without an order, random()) are those
-// whose rows change when the relations' rows come in another order.
+// give. Queries whose result is left open (a LIMIT without an order) are those whose rows
+// change when the relations' rows come in another order.
 func TestGoldenPlanRows(t *testing.T) {
 	f := newBench(t, rand.New(rand.NewSource(1)))
 	f.exec("ATTACH ':memory:' AS src_turned")
@@ -69,6 +72,10 @@ func TestGoldenPlanRows(t *testing.T) {
 				continue
 			}
 			all++
+			if byChance.MatchString(c.sql) {
+				open++
+				continue
+			}
 			in := Input{Model: "m", SQL: refs(c.sql, f.rels), Relations: f.rels, Now: testNow, TargetConnection: "src", Target: connectors.Relation{Schema: "main", Name: "this"}}
 			want, err := f.run(in.SQL, "_whole")
 			if err != nil {
