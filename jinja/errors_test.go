@@ -103,6 +103,9 @@ func TestStrict(t *testing.T) {
 		{"{{ 'x' if nope is defined }}", true},
 		{"{{ d.missing }}", true}, // an attribute is not a name
 		{"{{ ',' if false }}", true},
+		{"{% if false %}{% set nope = 1 %}{% endif %}{{ nope }}", true}, // set, but not now
+		{"{% macro m() %}{% if false %}{% set nope %}x{% endset %}{% endif %}{{ nope }}{% endmacro %}{{ m() }}", true},
+		{"{% for x in [1] %}{% set nope = 1 %}{% endfor %}{{ nope }}", false},
 		{"{% macro m(a) %}{{ a }}{% endmacro %}{{ m() }}", true},
 	} {
 		env := NewEnv()

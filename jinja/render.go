@@ -151,7 +151,7 @@ func (f *frame) lookup(name string) (Value, bool) {
 
 // undefined is the value of a name that nothing defines.
 func (f *frame) undefined(name string) *Undefined {
-	return &Undefined{Name: name, Chain: f.st.Chain, strict: f.st.Strict && !f.st.Chain, near: func() []string {
+	return &Undefined{Name: name, Chain: f.st.Chain, strict: f.st.Strict && !f.st.Chain && !f.src.maybe[name], near: func() []string {
 		names := append(f.sc.names(), keysOf(f.st.Env.Globals)...)
 		if n, ok := f.st.Ctx.(Namer); ok {
 			names = append(names, n.Names()...)

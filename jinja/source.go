@@ -11,6 +11,8 @@ type source struct {
 	file string
 	text string // with \n line ends
 	line int    // the file's line number of the first line of text
+	// maybe are names that are set under a condition.
+	maybe map[string]bool
 }
 
 // snippetWidth bounds a quoted line: generated SQL may be one line of megabytes.

@@ -14,15 +14,16 @@ import (
 
 // Options say which project to load and how the run is called.
 type Options struct {
-	Dir         string // the project's folder, "" = the working directory
-	ProfilesDir string // "" = search, see profilesDir
-	Profile     string // "" = dbt_project.yml's
-	Target      string // "" = the profile's default
-	Vars        map[string]any
-	Threads     int // 0 = the profile's
-	FullRefresh bool
-	Command     string // "run", "compile", ...: flags.WHICH
-	Shallow     bool   // read project and profile files only: no macros, no nodes
+	Dir           string // the project's folder, "" = the working directory
+	ProfilesDir   string // "" = search, see profilesDir
+	Profile       string // "" = dbt_project.yml's
+	Target        string // "" = the profile's default
+	Vars          map[string]any
+	Threads       int // 0 = the profile's
+	FullRefresh   bool
+	StoreFailures bool   // flags.STORE_FAILURES
+	Command       string // "run", "compile", ...: flags.WHICH
+	Shallow       bool   // read project and profile files only: no macros, no nodes
 	// Env looks an environment variable up; nil is os.LookupEnv.
 	Env          func(string) (string, bool)
 	InvocationID string

@@ -3,6 +3,7 @@ package project
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/dvt-dev/dvt/jinja"
@@ -46,6 +47,9 @@ type Compiled struct {
 	Relations []RelationUse
 	// CTEs are the ephemeral models that went into SQL.
 	CTEs []string
+	// Set are fail_calc, warn_if and error_if of a test whose own macro calls config() and
+	// whose properties do not say them.
+	Set map[string]string
 }
 
 // renderer is one rendering of one node, and of the ephemeral models inside it.
@@ -59,7 +63,8 @@ type renderer struct {
 	byID     map[string]string // unique id of an ephemeral model to its CTE's name
 	bodyOf   map[*Node]bool    // nodes whose own template is rendered, not a hook
 	open     map[string]bool
-	err      error // what a value could not report where it was printed
+	err      error             // what a value could not report where it was printed
+	set      map[string]string // see Compiled.Set
 }
 
 type cte struct{ name, sql, id string }
@@ -86,7 +91,7 @@ func (p *Project) Compile(ctx context.Context, n *Node, rc Render) (*Compiled, e
 		return nil, err
 	}
 	sql = withCTEs(sql, r.ctes)
-	out := &Compiled{Relations: p.Relations(n, sql)}
+	out := &Compiled{Relations: p.Relations(n, sql), Set: r.set}
 	if out.SQL, err = r.finished(sql); err != nil {
 		return nil, err
 	}
@@ -213,6 +218,9 @@ func (r *renderer) host(n *Node) *dbt.Host {
 	}
 	h.Target = r.p.targetVar(r.p.TargetName, r.fail)
 	h.Config = &dbt.Config{Get: n.get}
+	if n.Test != nil && n == r.node {
+		h.Config.Set = r.testConfig
+	}
 	h.Ref = func(pkg, name string, version jinja.Value) (jinja.Value, error) {
 		return r.ref(n, Ref{pkg, name, str(version)})
 	}
@@ -224,6 +232,21 @@ func (r *renderer) host(n *Node) *dbt.Host {
 		h.Graph = r.p.graphValue()
 	}
 	return h
+}
+
+// testConfig takes what the macro of a generic test configures, which its properties
+// override.
+func (r *renderer) testConfig(key string, v jinja.Value) {
+	switch key {
+	case "fail_calc", "warn_if", "error_if":
+		if _, said := r.node.config[key]; said {
+			return
+		}
+		if r.set == nil {
+			r.set = map[string]string{}
+		}
+		r.set[key] = strings.TrimSpace(jinja.Str(v))
+	}
 }
 
 // fail keeps the first error that a value could not return.

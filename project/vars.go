@@ -106,7 +106,7 @@ func (p *Project) flags() *jinja.Dict {
 	if which == "" {
 		which = "run"
 	}
-	return dbt.Dict("WHICH", which, "FULL_REFRESH", p.opts.FullRefresh, "STORE_FAILURES", false, "WARN_ERROR", false,
+	return dbt.Dict("WHICH", which, "FULL_REFRESH", p.opts.FullRefresh, "STORE_FAILURES", p.opts.StoreFailures, "WARN_ERROR", false,
 		"EMPTY", false, "USE_COLORS", false, "PRINT", true, "DEBUG", false, "STRICT_MODE", false, "INVOCATION_COMMAND", "dvt "+which,
 		"PROFILE", p.ProfileName, "TARGET", p.TargetName, "THREADS", int64(p.Threads), "PROJECT_DIR", p.Dir, "PROFILES_DIR", p.ProfilesDir,
 		"VARS", jinja.FromGo(p.opts.Vars), "INDIRECT_SELECTION", "eager", "FAIL_FAST", false, "QUIET", false)

@@ -22,8 +22,6 @@ const failing = "failures"
 // test runs one test: its query for the rows that fail, over whatever engines it reads,
 // and its verdict on them.
 func (r *Runner) test(ctx context.Context, n *project.Node, res *Result) error {
-	t := n.Test
-	check := compute.Check{FailCalc: t.FailCalc, WarnIf: t.WarnIf, ErrorIf: t.ErrorIf, Limit: t.Limit}
 	start := time.Now()
 	rc := r.render(n)
 	engine, err := r.testEngine(n)
@@ -37,6 +35,13 @@ func (r *Runner) test(ctx context.Context, n *project.Node, res *Result) error {
 	if err != nil {
 		return err
 	}
+	t := *n.Test
+	for key, to := range map[string]*string{"fail_calc": &t.FailCalc, "warn_if": &t.WarnIf, "error_if": &t.ErrorIf} {
+		if v := compiled.Set[key]; v != "" {
+			*to = v
+		}
+	}
+	check := compute.Check{FailCalc: t.FailCalc, WarnIf: t.WarnIf, ErrorIf: t.ErrorIf, Limit: t.Limit}
 	res.Compiled = project.Display(compiled.SQL)
 	if err := r.WriteCompiled(path.Join(r.Project.Name, testPath(n)), res.Compiled); err != nil {
 		return err
@@ -54,7 +59,7 @@ func (r *Runner) test(ctx context.Context, n *project.Node, res *Result) error {
 	if err != nil {
 		return err
 	}
-	return v.decide(t, res)
+	return v.decide(&t, res)
 }
 
 func (r *Runner) stores(n *project.Node) bool {

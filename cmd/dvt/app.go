@@ -26,6 +26,7 @@ type app struct {
 	projectDir, profilesDir, profile, target, vars, logFormat string
 	threads                                                   int
 	debug, quiet, noColor                                     bool
+	store                                                     bool // --store-failures
 
 	started       time.Time
 	progressShown bool
@@ -107,7 +108,7 @@ func (a *app) load(ctx context.Context, which string, fullRefresh bool) (*projec
 	a.started = time.Now()
 	p, err := project.Load(ctx, project.Options{
 		Dir: dir, ProfilesDir: a.profilesDir, Profile: a.profile, Target: a.target, Vars: vars, Threads: a.threads,
-		FullRefresh: fullRefresh, Command: which, Shallow: which == "clean", StartedAt: a.started.UTC(), InvocationID: uuid.NewString(),
+		FullRefresh: fullRefresh, StoreFailures: a.store, Command: which, Shallow: which == "clean", StartedAt: a.started.UTC(), InvocationID: uuid.NewString(),
 	})
 	if err != nil {
 		return nil, err
@@ -152,6 +153,7 @@ func (a *app) openLog(dir string) error {
 
 // start loads the project and prepares its runner.
 func (a *app) start(ctx context.Context, which string, o run.Options) (*run.Runner, error) {
+	a.store = o.Store
 	p, err := a.load(ctx, which, o.FullRefresh)
 	if err != nil {
 		return nil, err

@@ -20,7 +20,7 @@ const clickhouseConfig = `<yandex>
 <path>{home}/data/</path><tmp_path>{home}/tmp/</tmp_path><user_files_path>{home}/user_files/</user_files_path>
 <users_config>{home}/users.xml</users_config>
 <default_profile>default</default_profile><default_database>default</default_database>
-<timezone>Asia/Kolkata</timezone><mark_cache_size>268435456</mark_cache_size>
+<timezone>{zone}</timezone><mark_cache_size>268435456</mark_cache_size>
 </yandex>
 `
 
@@ -47,7 +47,7 @@ func (s *Set) startClickHouse(ctx context.Context) error {
 		return err
 	}
 	password := randomPassword()
-	fill := strings.NewReplacer("{home}", home, "{http}", web, "{tcp}", tcp, "{password}", password)
+	fill := strings.NewReplacer("{home}", home, "{zone}", s.zone, "{http}", web, "{tcp}", tcp, "{password}", password)
 	for name, text := range map[string]string{"config.xml": clickhouseConfig, "users.xml": clickhouseUsers} {
 		path := filepath.Join(home, name)
 		if err := os.WriteFile(path, []byte(fill.Replace(text)), 0o600); err != nil {

@@ -53,8 +53,9 @@ func (s *Set) startMariaDB(ctx context.Context) error {
 			"--no-defaults", "--datadir=" + data, "--port=" + port, "--bind-address=127.0.0.1",
 			"--socket=" + filepath.Join(home, "my.sock"), "--pid-file=" + filepath.Join(home, "pid"), "--init-file=" + init,
 			"--local-infile=1", "--max-allowed-packet=1G", "--innodb-buffer-pool-size=256M",
-			"--innodb-flush-log-at-trx-commit=2", "--default-time-zone=+05:30", "--skip-name-resolve",
+			"--innodb-flush-log-at-trx-commit=2", "--default-time-zone=SYSTEM", "--skip-name-resolve",
 		},
+		env:  []string{"TZ=" + s.zone}, // its own tables of zones are not loaded
 		logs: []string{filepath.Join(home, "log")}, quit: syscall.SIGKILL,
 	}, db.PingContext)
 	if err != nil {

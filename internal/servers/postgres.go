@@ -40,7 +40,7 @@ func (s *Set) startPostgres(ctx context.Context) error {
 	log := filepath.Join(home, "log")
 	args := []string{"-D", data, "-p", port}
 	for _, set := range []string{
-		"listen_addresses=127.0.0.1", "unix_socket_directories=" + home, "timezone=Asia/Kolkata",
+		"listen_addresses=127.0.0.1", "unix_socket_directories=" + home, "timezone=" + s.zone,
 		"max_connections=200", "shared_buffers=256MB", "fsync=off", "autovacuum=on",
 	} {
 		args = append(args, "-c", set)

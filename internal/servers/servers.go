@@ -26,6 +26,7 @@ const (
 // Set is the running servers.
 type Set struct {
 	dir   string
+	zone  string
 	start *starter
 
 	mu    sync.Mutex
@@ -35,7 +36,14 @@ type Set struct {
 
 // Start installs what is missing, starts all servers and waits until they answer.
 // The caller must call Stop, also after an error when the Set is not nil.
-func Start(ctx context.Context) (*Set, error) {
+func Start(ctx context.Context) (*Set, error) { return StartIn(ctx, DefaultZone) }
+
+// DefaultZone is far from UTC and from the zones of most people, so that what depends on
+// the servers' zone shows.
+const DefaultZone = "Asia/Kolkata"
+
+// StartIn is Start with servers that live in another time zone.
+func StartIn(ctx context.Context, zone string) (*Set, error) {
 	if err := install(ctx); err != nil {
 		return nil, err
 	}
@@ -43,7 +51,7 @@ func Start(ctx context.Context) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Set{dir: dir, start: newStarter()}
+	s := &Set{dir: dir, zone: zone, start: newStarter()}
 	// The service users must be able to walk down to their own data directories.
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return s, err

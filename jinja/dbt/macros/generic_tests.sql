@@ -65,3 +65,8 @@
         {{ 'limit ' ~ limit if limit is not none }}
     ) as dbt_internal_test
 {%- endmacro %}
+
+{# whether a test keeps its failing rows, so that it can select more of them #}
+{% macro should_store_failures() %}
+    {{ return(flags.STORE_FAILURES if config.get('store_failures') is none else config.get('store_failures')) }}
+{% endmacro %}
