@@ -89,6 +89,9 @@ func (r *Runner) prepareIncremental(ctx context.Context, n *project.Node, mode p
 		return p.windowStyle(ctx)
 	case table == nil:
 		full, err := r.prepare(ctx, n, mode, nil)
+		if err == nil {
+			err = namesColumns(n, full)
+		}
 		return one(full), err
 	case n.Config.WatermarkColumn != "" && !n.IsIncrementalStyle:
 		prepared, err := p.watermarkStyle(ctx)
@@ -222,14 +225,14 @@ func (i *increment) finish(ctx context.Context, compiled *project.Compiled, sql 
 		return nil, err
 	}
 	p.Scalars, p.Mark = scalars, mark
+	if err := namesColumns(i.node, p); err != nil {
+		return nil, err
+	}
 	if err := contract(i.node, p.Plan.Columns); err != nil || i.table == nil {
 		return p, err
 	}
 	d := i.delta
 	p.Delta, p.Table, p.Strategy = &d, i.table, d.Strategy.String()
-	if err := hasColumns(p.Plan.Columns, i.node.Config.UniqueKey, "unique_key"); err != nil {
-		return nil, err
-	}
 	target, err := i.runner.Conns.Get(i.node.Connection)
 	if err != nil {
 		return nil, err
@@ -243,6 +246,22 @@ func (i *increment) finish(ctx context.Context, compiled *project.Compiled, sql 
 	i.runner.useIndex(p)
 	_, err = i.runner.fit(p, p.Plan.Columns)
 	return p, err
+}
+
+// namesColumns checks that the settings that name columns name the model's own, before
+// anything is read.
+func namesColumns(n *project.Node, p *Prepared) error {
+	if err := hasColumns(p.Plan.Columns, n.Config.UniqueKey, "unique_key"); err != nil {
+		return err
+	}
+	if n.Config.WatermarkColumn == "" {
+		return nil
+	}
+	setting := "watermark_column"
+	if n.WindowStyle {
+		setting = "update_key"
+	}
+	return hasColumns(p.Plan.Columns, []string{n.Config.WatermarkColumn}, setting)
 }
 
 // hasColumns checks that a setting names output columns of the model.

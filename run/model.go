@@ -242,10 +242,25 @@ func emptied(plan *planner.Plan) *planner.Plan {
 
 func targetOptions(n *project.Node, plan *planner.Plan) connectors.TargetOptions {
 	c := n.Config
+	key := make([]string, len(c.UniqueKey))
+	for i, k := range c.UniqueKey {
+		key[i] = asResult(plan.Columns, k)
+	}
 	return connectors.TargetOptions{
-		ColumnTypes: c.ColumnTypes, Indexes: c.Indexes, UniqueKey: c.UniqueKey, Watermark: c.WatermarkColumn,
+		ColumnTypes: c.ColumnTypes, Indexes: c.Indexes, UniqueKey: key, Watermark: asResult(plan.Columns, c.WatermarkColumn),
 		Engine: c.Engine, OrderBy: c.OrderBy, PartitionBy: c.PartitionBy, Format: c.Format, Path: c.Path, Ordered: plan.Ordered,
 	}
+}
+
+// asResult is a column's name as the result spells it, which the engine does not take for
+// the setting's: in DuckDB Id and id are one.
+func asResult(cols []connectors.Column, name string) string {
+	for _, c := range cols {
+		if compute.SameName(c.Name, name) {
+			return c.Name
+		}
+	}
+	return name
 }
 
 // render is the Jinja context of a node of this run.

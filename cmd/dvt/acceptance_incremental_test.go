@@ -288,13 +288,7 @@ func (b *playground) models() {
 // kill ends a run by SIGKILL at some moment. Each target then has its old or its new
 // content; which, decides what the model of it holds.
 func (b *playground) kill(args []string) {
-	exe, err := os.Executable()
-	must(b.t, err)
-	dvt := filepath.Join(b.dir, "dvt")
-	if _, err := os.Lstat(dvt); err != nil {
-		must(b.t, os.Symlink(exe, dvt))
-	}
-	cmd := exec.Command(dvt, args...)
+	cmd := exec.Command("dvt", args...) // this test's own binary, which testscript has put into PATH
 	must(b.t, cmd.Start())
 	timer := time.AfterFunc(time.Duration(b.rng.Float64()*float64(b.usual+300*time.Millisecond)), func() { _ = cmd.Process.Kill() })
 	_ = cmd.Wait()

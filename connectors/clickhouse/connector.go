@@ -261,7 +261,7 @@ func (c *conn) text(ctx context.Context, sql string) (rows [][]string, err error
 func besideDrops(ctx context.Context, sql string, ask func() error) error {
 	for pause := time.Millisecond; ; pause *= 2 {
 		err := ask()
-		if !isCode(err, codeUnknownTable, codeTableDropped) || !strings.Contains(sql, " FROM system.") || pause > time.Second {
+		if !isCode(err, codeUnknownTable, codeTableDropped) && !fileGone(err) || !strings.Contains(sql, " FROM system.") || pause > time.Second {
 			return err
 		}
 		select {
@@ -270,6 +270,11 @@ func besideDrops(ctx context.Context, sql string, ask func() error) error {
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// fileGone: the file with a table's definition went while its time was asked for.
+func fileGone(err error) bool {
+	return isCode(err, codePoco, codeCannotOpen, codeNoSuchFile) && (strings.Contains(err.Error(), "not found") || strings.Contains(err.Error(), "No such file") || strings.Contains(err.Error(), "doesn't exist"))
 }
 
 // queryText runs a query of text columns.

@@ -19,6 +19,9 @@ const (
 	codeUnknownDatabase = 81
 	codeReadonly        = 164
 	codeTableDropped    = 218
+	codeCannotOpen      = 76
+	codeNoSuchFile      = 107
+	codePoco            = 1000
 	codeTableLocked     = 368 // a table of that name is being created or dropped
 )
 
