@@ -112,6 +112,9 @@ const bigSQL = "SELECT i::BIGINT AS id, md5(i::VARCHAR) || md5((i + 1000000)::VA
 // TestUploadCut: an upload that the network does not let through leaves the old object and
 // nothing else, and the next one works.
 func TestUploadCut(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it sends 80 MB")
+	}
 	l := newLake(t)
 	conn, proxy := l.proxied()
 	rel := connectors.Relation{Schema: "main", Name: "t"}

@@ -47,7 +47,8 @@ func init() {
 			}
 		},
 		get: getS3, put: putS3, abort: abortS3, copy: copyS3, code: codeS3,
-		grants: map[act]string{actList: "s3:ListBucket on the bucket", actRead: "s3:GetObject", actWrite: "s3:PutObject", actDelete: "s3:DeleteObject"},
+		grants: map[act]string{actList: "s3:ListBucket on the bucket", actRead: "s3:GetObject", actWrite: "s3:PutObject", actDelete: "s3:DeleteObject",
+			actAbort: "s3:ListBucketMultipartUploads on the bucket and s3:AbortMultipartUpload"},
 	})
 }
 

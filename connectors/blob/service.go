@@ -54,9 +54,15 @@ const (
 	actRead
 	actWrite
 	actDelete
+	actAbort
 )
 
-func (a act) String() string { return [...]string{"list", "read", "write", "delete"}[a] }
+func (a act) String() string {
+	return [...]string{"list", "read", "write", "delete", "abort uploads of"}[a]
+}
+
+// errDenied says that the user lacks a permission.
+var errDenied = errors.New("no permission")
 
 // errChanged says that an object is not the one that was listed.
 var errChanged = errors.New("the object changed or vanished while it was read: run again")
@@ -91,7 +97,7 @@ func (c *conn) explain(ctx context.Context, a act, key string, err error) error 
 	case gcerrors.Code(err) == gcerrors.NotFound:
 		return fmt.Errorf("%s: %w", c.url(key), connectors.ErrNotFound)
 	case code == "AccessDenied" || gcerrors.Code(err) == gcerrors.PermissionDenied:
-		return fmt.Errorf("no permission to %s %s: %s is needed", a, c.url(key), c.service.grants[a])
+		return fmt.Errorf("%w to %s %s: %s is needed", errDenied, a, c.url(key), c.service.grants[a])
 	case code != "":
 		return fmt.Errorf("cannot %s %s: %s", a, c.url(key), oneLine(said))
 	}

@@ -2,6 +2,7 @@ package blob
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"gocloud.dev/gcerrors"
@@ -124,14 +125,20 @@ func (c *conn) CleanStaging(ctx context.Context, rel connectors.Relation) error 
 		return err
 	}
 	key := folder + name
+	uploads := []string{key + "/" + partPrefix}
 	for _, format := range formats {
-		t := target{key: key, format: format, ext: c.files.Extensions(format)[0]}
-		if err := c.abort(ctx, t.one()); err != nil {
+		uploads = append(uploads, key+c.files.Extensions(format)[0])
+	}
+	for _, upload := range uploads {
+		err := c.abort(ctx, upload)
+		if errors.Is(err, errDenied) {
+			// They cost room, and nobody sees them.
+			c.log.Warn("cannot look for uploads that dead runs left", "error", err)
+			break
+		}
+		if err != nil {
 			return err
 		}
-	}
-	if err := c.abort(ctx, key+"/"+partPrefix); err != nil {
-		return err
 	}
 	one, _, err := c.single(ctx, key)
 	if err != nil || one == nil {

@@ -117,7 +117,7 @@ func (c *conn) abort(ctx context.Context, key string) error {
 		return err
 	}
 	if err := c.service.abort(ctx, b, c.bucketName, key); err != nil {
-		return fmt.Errorf("ending unfinished uploads: %w", c.explain(ctx, actWrite, key, err))
+		return fmt.Errorf("ending unfinished uploads: %w", c.explain(ctx, actAbort, key, err))
 	}
 	return nil
 }
