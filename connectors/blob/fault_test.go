@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/dvt-dev/dvt/connectors"
+	"github.com/dvt-dev/dvt/connectors/blob"
 	"github.com/dvt-dev/dvt/connectors/faultproxy"
 )
 
@@ -199,6 +200,8 @@ func TestForms(t *testing.T) {
 
 // TestSources: patterns, folders, schemas that differ, and an object replaced in between.
 func TestSources(t *testing.T) {
+	defer func(n int64) { *blob.HeldBytes = n }(*blob.HeldBytes)
+	*blob.HeldBytes = 0
 	l := newLake(t)
 	conn := l.open(nil)
 	ctx := context.Background()

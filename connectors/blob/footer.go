@@ -22,6 +22,7 @@ const magic = "PAR1"
 type footer struct {
 	md    *metadata.FileMetaData
 	start int64 // where it begins
+	size  int64
 	// roots are the top-level columns by lower-case name, with their leaves. Nil when two
 	// have one name for DuckDB, which then calls them something else.
 	roots map[string][]int
@@ -56,7 +57,7 @@ func (c *conn) footerOf(ctx context.Context, o object) (*footer, error) {
 	if err != nil {
 		return nil, nil
 	}
-	f := &footer{md: md, start: start}
+	f := &footer{md: md, start: start, size: size}
 	f.roots = rootsOf(md.Schema)
 	return f, nil
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -23,8 +24,12 @@ type look struct {
 	scan  connectors.FileScan // of the files' own columns
 	parts []connectors.Column // that only folders give; where files have one too, theirs counts
 	at    []int               // where each of parts is among an object's
-	// footers are of Parquet objects, in their order; nil for one that is read whole.
+	// footers are of Parquet objects, in their order. Nil, where brief says that there is
+	// one, is a footer that is read again when it is needed: all of them might not fit.
 	footers []*footer
+	brief   []bool
+	held    int64 // bytes of those that are kept
+	count   int64 // rows that all of them tell
 	// here are objects that were brought here whole, "" for one that was not.
 	here []string
 	// stubs are files without rows, one for each schema among the Parquet objects.
@@ -62,14 +67,10 @@ func (l *look) rows() int64 {
 	if l.found.format != parquet {
 		return l.scan.Rows
 	}
-	var n int64
-	for _, f := range l.footers {
-		if f == nil {
-			return -1
-		}
-		n += f.md.NumRows
+	if slices.Contains(l.brief, false) {
+		return -1
 	}
-	return n
+	return l.count
 }
 
 // look lists a relation, and looks at what it has not seen yet.
@@ -98,14 +99,23 @@ func (c *conn) look(ctx context.Context, rel connectors.Relation) (*look, error)
 }
 
 func (c *conn) lookAt(ctx context.Context, id string, f found) (*look, error) {
-	l := &look{id: id, found: f, footers: make([]*footer, len(f.objects)), here: make([]string, len(f.objects))}
+	n := len(f.objects)
+	l := &look{id: id, found: f, footers: make([]*footer, n), brief: make([]bool, n), here: make([]string, n)}
+	schemas := map[string]sample{}
+	var mu sync.Mutex
 	group, inner := errgroup.WithContext(ctx)
 	group.SetLimit(inFlight)
 	for i, o := range f.objects {
 		group.Go(func() (err error) {
 			if f.format == parquet {
-				if l.footers[i], err = c.footerOf(inner, o); err != nil || l.footers[i] != nil {
+				foot, err := c.footerOf(inner, o)
+				if err != nil {
 					return err
+				}
+				if foot != nil {
+					mu.Lock()
+					defer mu.Unlock()
+					return l.keep(i, foot, schemas)
 				}
 			}
 			l.here[i], err = c.bring(inner, f.format, o)
@@ -115,7 +125,7 @@ func (c *conn) lookAt(ctx context.Context, id string, f found) (*look, error) {
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	files, err := c.samples(ctx, l)
+	files, err := c.samples(ctx, l, schemas)
 	if err != nil {
 		return nil, err
 	}
@@ -127,26 +137,60 @@ func (c *conn) lookAt(ctx context.Context, id string, f found) (*look, error) {
 			l.parts, l.at = append(l.parts, p), append(l.at, at)
 		}
 	}
-	if len(files) == 1 {
+	if len(files) < 2 {
 		l.stubs = nil // any piece has all columns
 	}
 	return l, nil
 }
 
-// samples are files that have all columns and types of the objects: the objects
-// themselves where they are here, else a file without rows for each schema.
-func (c *conn) samples(ctx context.Context, l *look) (files []string, err error) {
-	seen := map[string]bool{}
-	for i, f := range l.footers {
-		if f == nil {
+// heldBytes of footers are kept, as they are in the objects; in memory they are some
+// times as large.
+var heldBytes int64 = 16 << 20
+
+// sample is a footer without row groups, and the first object that has its schema.
+type sample struct {
+	at     int
+	footer *footer
+}
+
+// keep notes what a footer says, and keeps it if there is room.
+func (l *look) keep(at int, f *footer, schemas map[string]sample) error {
+	l.brief[at] = true
+	l.count += f.md.NumRows
+	if l.held += f.size; l.held <= heldBytes {
+		l.footers[at] = f
+	}
+	key := f.md.Schema.String() + f.md.GetCreatedBy()
+	have, ok := schemas[key]
+	if ok && have.at < at {
+		return nil
+	}
+	if ok {
+		schemas[key] = sample{at, have.footer}
+		return nil
+	}
+	md, err := f.md.Subset(nil)
+	if err == nil {
+		schemas[key] = sample{at, &footer{md: md, start: f.start, size: f.size}}
+	}
+	return err
+}
+
+// samples are files that have all columns and types of the objects, in their order: the
+// objects themselves where they are here, else a file without rows for each schema.
+func (c *conn) samples(ctx context.Context, l *look, schemas map[string]sample) (files []string, err error) {
+	first := map[int]*footer{}
+	for _, s := range schemas {
+		first[s.at] = s.footer
+	}
+	for i := range l.found.objects {
+		if l.here[i] != "" {
 			files = append(files, l.here[i])
+		}
+		f := first[i]
+		if f == nil {
 			continue
 		}
-		schema := f.md.Schema.String() + f.md.GetCreatedBy()
-		if seen[schema] {
-			continue
-		}
-		seen[schema] = true
 		path, err := c.path(ctx, ".parquet")
 		if err != nil {
 			return nil, err

@@ -17,7 +17,8 @@ const (
 
 // chosen are the row groups of one object that may hold rows of the extract.
 type chosen struct {
-	at     int // which object
+	at     int     // which object
+	footer *footer // nil: it is here whole
 	groups []int
 	spans  []span
 }
@@ -46,13 +47,16 @@ func (r *reading) each(ctx context.Context, use func(piece) error) error {
 				return err
 			}
 		}
-		f := r.l.footers[i]
+		f, err := r.footer(ctx, i)
+		if err != nil {
+			return err
+		}
 		if f == nil {
 			batch = append(batch, chosen{at: i})
 			continue
 		}
 		for g := range f.md.RowGroups {
-			if !r.wants(i, g) {
+			if !r.wants(f, i, g) {
 				continue
 			}
 			spans := r.spans(f, g)
@@ -67,7 +71,7 @@ func (r *reading) each(ctx context.Context, use func(piece) error) error {
 				}
 			}
 			if k := len(batch) - 1; k < 0 || batch[k].at != i {
-				batch = append(batch, chosen{at: i})
+				batch = append(batch, chosen{at: i, footer: f})
 			}
 			b := &batch[len(batch)-1]
 			b.groups, b.spans = append(b.groups, g), append(b.spans, spans...)
@@ -77,9 +81,21 @@ func (r *reading) each(ctx context.Context, use func(piece) error) error {
 	return flush()
 }
 
-// wants reports whether a row group may hold rows of the extract.
-func (r *reading) wants(object, group int) bool {
+// footer is an object's, nil if the object is here whole.
+func (r *reading) footer(ctx context.Context, object int) (*footer, error) {
 	f := r.l.footers[object]
+	if f != nil || !r.l.brief[object] {
+		return f, nil
+	}
+	f, err := r.c.footerOf(ctx, r.l.found.objects[object])
+	if err == nil && f == nil {
+		err = errChanged
+	}
+	return f, err
+}
+
+// wants reports whether a row group may hold rows of the extract.
+func (r *reading) wants(f *footer, object, group int) bool {
 	if f.md.RowGroups[group].NumRows == 0 {
 		return false
 	}
@@ -162,7 +178,7 @@ func (r *reading) fetch(ctx context.Context, batch []chosen) (p piece, err error
 		if err != nil {
 			return p, err
 		}
-		file, err := r.l.footers[b.at].write(path, b.groups)
+		file, err := b.footer.write(path, b.groups)
 		if err != nil {
 			return p, err
 		}

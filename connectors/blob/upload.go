@@ -55,8 +55,12 @@ func (u *upload) pump(ctx context.Context, path string, write func(context.Conte
 	if err != nil {
 		return 0, errors.Join(err, own.Close())
 	}
+	asked := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	// A server that takes nothing must not hold up an end that is asked for.
+	stop := context.AfterFunc(ctx, u.cancel)
+	defer stop()
 	sent := make(chan error, 1)
 	go func() {
 		_, err := io.CopyBuffer(onlyWriter{u.w}, in, make([]byte, 1<<20))
@@ -70,6 +74,9 @@ func (u *upload) pump(ctx context.Context, path string, write func(context.Conte
 	rows, err = write(ctx)
 	closed := own.Close()
 	if failed := <-sent; failed != nil {
+		if asked.Err() != nil {
+			return 0, context.Cause(asked)
+		}
 		return 0, failed
 	}
 	return rows, errors.Join(err, closed)
