@@ -143,8 +143,9 @@ type reader struct {
 	schema  *arrow.Schema
 	cols    []*decoder
 	builder *array.RecordBuilder
-	rows    int   // in the batch
-	room    int   // rows that fit into the batch's columns
+	rows    int // in the batch
+	room    int // rows that fit into the batch's columns
+	like    connectors.Room
 	seen    int64 // in the stream
 }
 
@@ -218,6 +219,8 @@ func (r *reader) flush(ctx context.Context, emit func(arrow.RecordBatch) error) 
 		rec = array.NewRecordBatch(r.schema, nil, int64(r.rows))
 	} else {
 		rec = r.builder.NewRecordBatch()
+		r.like.Note(rec)
+		r.like.Reserve(r.builder)
 	}
 	r.rows = 0
 	defer rec.Release()

@@ -68,6 +68,7 @@ type decoder struct {
 	rows    int64  // rows decoded
 	batch   int    // rows of them in the builder
 	bytes   int    // their size on the wire
+	room    connectors.Room
 	err     error
 }
 
@@ -244,6 +245,8 @@ func (d *decoder) flush() error {
 		rec = array.NewRecordBatch(d.schema, nil, int64(d.batch))
 	} else {
 		rec = d.builder.NewRecordBatch()
+		d.room.Note(rec)
+		d.room.Reserve(d.builder)
 	}
 	d.batch, d.bytes = 0, 0
 	defer rec.Release()

@@ -63,7 +63,7 @@ func (r result) verdict() string {
 		return ""
 	case r.ratio() <= r.Bar:
 		return "met"
-	case r.busyRatio() <= r.Bar && r.DVT.ServerCPU > 0:
+	case r.DVT.ServerCPU+r.Raw.ServerCPU > 0 && r.busyRatio() <= r.Bar:
 		return "met by CPU"
 	}
 	return "**open**"
