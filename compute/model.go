@@ -21,6 +21,7 @@ const hiddenSchema = "__dvt_stored"
 // model's SQL but for a suffix. They spill to the temporary folder like all of DuckDB.
 // All methods may be called from several goroutines, Close after all others returned.
 type Model struct {
+	engine *Engine
 	db     *duck.DB // the instance that was there when the model began
 	name   string
 	suffix string
@@ -45,7 +46,7 @@ func (e *Engine) Model(name string) (*Model, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.models++
-	return &Model{db: db, name: name, suffix: fmt.Sprintf("%s_%d", planner.Marker, e.models), session: session, made: map[string]bool{}}, nil
+	return &Model{engine: e, db: db, name: name, suffix: fmt.Sprintf("%s_%d", planner.Marker, e.models), session: session, made: map[string]bool{}}, nil
 }
 
 // Stage makes the relation catalog.schema.name, where catalog is without the planner's
@@ -191,7 +192,7 @@ func (m *Model) unmark(err error) error {
 	if errors.As(se.Err, &de) {
 		clean := *de
 		clean.Message = strings.ReplaceAll(de.Message, m.suffix, "")
-		out.Err = &clean
+		out.Err = m.engine.starved(&clean)
 	}
 	return out
 }

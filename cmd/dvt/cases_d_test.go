@@ -5,6 +5,9 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/dvt-dev/dvt/connectors/faultproxy"
+	"github.com/dvt-dev/dvt/internal/enginetest"
 )
 
 // keyed is an incremental model over source pg.delta whose delta is all of it.
@@ -225,5 +228,74 @@ func TestCaseD22(t *testing.T) {
 		p.is(out, "SELECT count(*) FROM $S.m", "2")
 		p.run("--full-refresh")
 		p.is(out, "SELECT k, v FROM $S.m", "1\ta")
+	})
+}
+
+// stagingAway runs do when the target's server is first asked for the number of staged rows,
+// with the name of the staging table.
+func (p *caseProject) stagingAway(do func(db *enginetest.DB, staging string)) {
+	proxy := p.proxied("ch", "clickhouse", "")
+	db := p.open("ch")
+	p.t.Cleanup(func() { _ = db.Close() })
+	proxy.Set(faultproxy.Rule{Match: "SELECT toString(count())", Direction: faultproxy.ToServer, Do: func() {
+		_, rows, err := db.Query("SELECT name FROM system.tables WHERE database = '" + p.schema + "' AND name LIKE '\\_\\_dvt%' AND name NOT LIKE '%lock%'")
+		if err != nil || len(rows) != 1 {
+			p.t.Errorf("looking for the staging table: %d, %v", len(rows), err)
+			return
+		}
+		do(db, p.schema+"."+*rows[0][0])
+	}})
+}
+
+// A staging table whose rows another replica does not show (yet) is never applied: the
+// model waits for them, and fails if they do not come.
+func TestCaseD11(t *testing.T) {
+	p := newCase(t)
+	p.source("pg", "delta")
+	p.exec("pg", "CREATE TABLE $S.delta (k int, v text)", "INSERT INTO $S.delta VALUES (1, 'a'), (2, 'b')")
+	p.model("m", "materialized='f_incremental', target='ch', unique_key='k'", keyed)
+	p.run()
+	p.exec("pg", "UPDATE $S.delta SET v = 'new'")
+	p.stagingAway(func(db *enginetest.DB, staging string) {
+		if err := db.Exec("TRUNCATE TABLE " + staging); err != nil {
+			t.Error(err)
+		}
+	})
+	p.fails([]string{"2 rows were sent but the target holds 0; the target is unchanged"})
+	p.is("ch", "SELECT k, v FROM $S.m ORDER BY k", "1\ta\n2\tb")
+	p.run()
+	p.is("ch", "SELECT k, v FROM $S.m ORDER BY k", "1\tnew\n2\tnew")
+}
+
+// One row of the target is stale: it goes, in each engine's own form of DELETE.
+func TestCaseD18(t *testing.T) {
+	each(t, mergeOutputs, func(t *testing.T, out string) {
+		p := newCase(t)
+		p.source("pg", "delta")
+		p.exec("pg", "CREATE TABLE $S.delta (k int, v text)", "INSERT INTO $S.delta VALUES (1, 'stale'), (2, 'b')")
+		p.model("m", "materialized='f_incremental', target='"+out+"', unique_key='k', incremental_strategy='delete+insert'", keyed)
+		p.run()
+		p.exec("pg", "UPDATE $S.delta SET v = 'fresh' WHERE k = 1", "INSERT INTO $S.delta VALUES (1, 'twin')", "DELETE FROM $S.delta WHERE k = 2")
+		p.run()
+		p.is(out, "SELECT k, v FROM $S.m ORDER BY k, v", "1\tfresh\n1\ttwin\n2\tb")
+	})
+}
+
+// Statements end where the engine wants it, also when the model's own text ends in a
+// comment or a semicolon.
+func TestCaseD19(t *testing.T) {
+	each(t, mergeOutputs, func(t *testing.T, out string) {
+		p := newCase(t)
+		p.source("pg", "delta")
+		p.exec("pg", "CREATE TABLE $S.delta (k int, v text)", "INSERT INTO $S.delta VALUES (1, 'a')")
+		for i, end := range []string{" -- the end", ";"} {
+			p.exec("pg", "TRUNCATE $S.delta", "INSERT INTO $S.delta VALUES (1, 'a')")
+			name := fmt.Sprintf("m%d", i)
+			p.write("models/"+name+".sql", "{{ config(materialized='f_incremental', target='"+out+"', unique_key='k') }}\n"+keyed+end)
+			p.run("-s", name)
+			p.exec("pg", "UPDATE $S.delta SET v = 'b'", "INSERT INTO $S.delta VALUES (2, 'c')")
+			p.run("-s", name)
+			p.is(out, "SELECT k, v FROM $S."+name+" ORDER BY k", "1\tb\n2\tc")
+		}
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/dvt-dev/dvt/connectors/faultproxy"
+	"github.com/dvt-dev/dvt/internal/enginetest"
 )
 
 // proxied puts a proxy before an output's server and sets further keys of the output.
@@ -48,6 +49,30 @@ func (p *caseProject) rowsTable(n int) {
 	p.t.Helper()
 	p.source("pg", "t")
 	p.exec("pg", fmt.Sprintf("CREATE TABLE $S.t AS SELECT i AS id, md5(i::text) AS h, 'v' || i AS v FROM generate_series(1, %d) i", n))
+}
+
+// Many Parquet files into one, sorted: the limit holds, by spilling.
+func TestCaseG1(t *testing.T) {
+	p := newCase(t)
+	files, rows, limit := 30, 10_000, 128
+	if full() {
+		files, rows, limit = 200, 100_000, 512
+	}
+	p.write("dvt_project.yml", fmt.Sprintf("federation_memory_limit: %dMB\n", limit))
+	p.write("lake/in/.keep", "")
+	db := p.open("lake")
+	defer func() { _ = db.Close() }()
+	for i := range files {
+		mustExec(t, db, fmt.Sprintf("COPY (SELECT i + %d AS id, md5(i::VARCHAR) || md5((i + 1)::VARCHAR) AS h, hash(i) AS x FROM range(%d) r(i)) TO '%s' (FORMAT parquet)",
+			i*rows, rows, filepath.Join(p.dir, "lake", "in", fmt.Sprintf("part%03d.parquet", i))))
+	}
+	p.write("models/sources.yml", "version: 2\nsources:\n  - name: files\n    meta: {connection: lake}\n    schema: in\n    tables: [{name: parts, identifier: '*.parquet'}]\n")
+	p.model("m", "target='lake'", "select * from {{ source('files', 'parts') }} order by x, id")
+	if peak := p.peak(); peak > int64(limit+300)<<20 {
+		t.Errorf("peak memory %d MB of a limit of %d MB + 300 MB", peak>>20, limit)
+	}
+	n := int64(files * rows)
+	p.is("lake", "SELECT count(*)::VARCHAR, sum(id)::VARCHAR FROM "+p.parquet("m.parquet"), fmt.Sprintf("%d\t%d", n, n*(n-1)/2))
 }
 
 func TestCaseG2(t *testing.T) {
@@ -118,6 +143,7 @@ func TestCaseG5(t *testing.T) {
 // A stream that ends early is read again, and an error if it always ends early: never a
 // shorter table.
 func TestCaseG8(t *testing.T) {
+	t.Parallel()
 	for out, typ := range map[string]string{"pg": "postgres", "my": "mysql", "ch": "clickhouse"} {
 		t.Run(out, func(t *testing.T) {
 			t.Parallel()
@@ -175,6 +201,7 @@ func (p *caseProject) repeat(f func(), again func() bool) (stop func()) {
 
 // A server that ends the session in the middle of every stream: an error soon.
 func TestCaseG9(t *testing.T) {
+	t.Parallel()
 	p := newCase(t)
 	p.rowsTable(300_000)
 	p.model("m", "target='duck'", "select * from {{ source('pg', 't') }}")
@@ -203,6 +230,7 @@ func TestCaseG9(t *testing.T) {
 // Connections to the target that a firewall has dropped during a long read are opened
 // again before the load.
 func TestCaseG10(t *testing.T) {
+	t.Parallel()
 	for out, typ := range map[string]string{"pg": "postgres", "my": "mysql", "ch": "clickhouse"} {
 		t.Run(out, func(t *testing.T) {
 			t.Parallel()
@@ -244,6 +272,7 @@ func TestCaseG10(t *testing.T) {
 // A delta whose lock went with its connection is not applied, for another run may have
 // applied the same rows, but read again under a new lock.
 func TestLostLock(t *testing.T) {
+	t.Parallel()
 	for out, typ := range map[string]string{"pg": "postgres", "my": "mysql"} {
 		t.Run(out, func(t *testing.T) {
 			t.Parallel()
@@ -315,9 +344,55 @@ func TestCaseG17(t *testing.T) {
 	})
 }
 
+// A mutation that the server has not finished on the old table does not hold up the swap,
+// nor the end of the run.
+func TestCaseG18(t *testing.T) {
+	t.Parallel()
+	p := newCase(t)
+	p.rowsTable(1000)
+	p.model("m", "target='ch', order_by='id'", "select * from {{ source('pg', 't') }}")
+	p.run()
+	for range 8 { // a part each
+		p.exec("ch", "INSERT INTO $S.m SELECT * FROM $S.m LIMIT 500")
+	}
+	p.exec("ch", "ALTER TABLE $S.m DELETE WHERE sleepEachRow(0.003) = 1")
+	if p.rows("ch", "SELECT count() FROM system.mutations WHERE database || '.' = '$S.' AND is_done = 0") == "0" {
+		t.Fatal("the mutation is over already")
+	}
+	start := time.Now()
+	p.run()
+	if d := time.Since(start); d > 40*time.Second {
+		t.Errorf("the run took %s", d)
+	}
+	p.is("ch", "SELECT count() FROM $S.m", "1000")
+}
+
+// A count that lags behind the load is asked for again before the model fails.
+func TestCaseG22(t *testing.T) {
+	t.Parallel()
+	p := newCase(t)
+	p.rowsTable(1000)
+	p.model("m", "target='ch'", "select * from {{ source('pg', 't') }}")
+	p.stagingAway(func(db *enginetest.DB, staging string) {
+		for _, s := range []string{"CREATE TABLE " + p.schema + ".aside ENGINE = Log AS SELECT * FROM " + staging, "TRUNCATE TABLE " + staging} {
+			if err := db.Exec(s); err != nil {
+				t.Error(err)
+			}
+		}
+		time.AfterFunc(time.Second, func() {
+			if err := db.Exec("INSERT INTO " + staging + " SELECT * FROM " + p.schema + ".aside"); err != nil {
+				t.Error(err)
+			}
+		})
+	})
+	p.run()
+	p.is("ch", "SELECT count(), uniqExact(id) FROM $S.m", "1000\t1000")
+}
+
 // A stream of 200 million rows under a query_timeout: an error, nothing left, the target
 // unchanged.
 func TestCaseG20(t *testing.T) {
+	t.Parallel()
 	each(t, []string{"pg", "duck"}, func(t *testing.T, out string) {
 		p := newCase(t)
 		p.source("pg", "t")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -24,10 +25,9 @@ var faultKinds = map[string][]string{
 	"s3":   {"f_table"},
 }
 
-// playAll builds what the cells need and plays them one after another.
-func (w *world) playAll(t *testing.T, cells []faultCell) []outcome {
+// playAll builds what the cells need, plays them one after another and tells of each.
+func (w *world) playAll(t *testing.T, cells []faultCell, played func(outcome)) {
 	built := map[string]bool{}
-	var out []outcome
 	for _, c := range cells {
 		if !built[c.kind] {
 			built[c.kind] = true
@@ -41,9 +41,8 @@ func (w *world) playAll(t *testing.T, cells []faultCell) []outcome {
 		if len(o.faults) > 0 {
 			t.Logf("BAD %s: %s", c, o.faults[0])
 		}
-		out = append(out, o)
+		played(o)
 	}
-	return out
 }
 
 // measure runs a cell's model without a fault, to know how many bytes pass.
@@ -163,9 +162,23 @@ func (w *world) revoke(c faultCell) (restore func()) {
 	switch engine {
 	case "pg":
 		mustExec(w.t, db, fmt.Sprintf("CREATE ROLE %s LOGIN PASSWORD '%s'; GRANT USAGE ON SCHEMA %s TO %s", name, password, w.schema, name))
+		if c.step != "extract first" {
+			mustExec(w.t, db, fmt.Sprintf("GRANT SELECT ON ALL TABLES IN SCHEMA %s TO %s", w.schema, name))
+		}
+		if c.step == "apply" { // it may stage, but not change the target
+			mustExec(w.t, db, fmt.Sprintf("GRANT CREATE ON SCHEMA %s TO %s", w.schema, name))
+		}
 	case "my":
 		mustExec(w.t, db, fmt.Sprintf("CREATE USER %s@'127.0.0.1' IDENTIFIED BY '%s'", name, password))
-		mustExec(w.t, db, fmt.Sprintf("GRANT SELECT ON %s.events TO %s@'127.0.0.1'", w.schema, name))
+		// The new name of a source's user sees a table, but not the one that is read.
+		table := map[string]string{"f_table": "events", "merge": "big", "window": "big"}[c.kind]
+		if c.step != "extract first" {
+			table = "*"
+		}
+		mustExec(w.t, db, fmt.Sprintf("GRANT SELECT ON %s.%s TO %s@'127.0.0.1'", w.schema, table, name))
+		if c.step == "apply" {
+			mustExec(w.t, db, fmt.Sprintf("GRANT CREATE, DROP, INDEX, INSERT ON %s.* TO %s@'127.0.0.1'", w.schema, name))
+		}
 	}
 	w.env = []string{"DVT_TEST_" + output + "_AS=" + name}
 	return func() {
@@ -175,6 +188,51 @@ func (w *world) revoke(c faultCell) (restore func()) {
 		} else {
 			mustExec(w.t, db, "DROP USER "+name+"@'127.0.0.1'")
 		}
+	}
+}
+
+// behindReader runs the model while a session of somebody else has read the target and not
+// ended its transaction, or holds the file: the run waits for it.
+func (w *world) behindReader(c faultCell, n next, bad func(string, ...any)) ran {
+	begin, path := []string{"BEGIN", "SELECT count(*) FROM " + w.schema + ".t_" + c.kind}, ""
+	engine := w.target
+	switch w.target {
+	case "lite":
+		engine, path, begin = "sqlite", filepath.Join(w.dir, "out.sqlite"), []string{"BEGIN IMMEDIATE"}
+	case "duck":
+		engine, path, begin = "duckdb", filepath.Join(w.dir, "out.duckdb"), []string{"BEGIN", "SELECT count(*) FROM t_" + c.kind}
+	case "ch":
+		begin = begin[1:]
+	}
+	db, err := enginetest.Open(engine, path)
+	if err != nil {
+		bad("%v", err)
+		return ran{}
+	}
+	for _, s := range begin {
+		if err := db.Exec(s); err != nil {
+			bad("%s: %v", s, err)
+		}
+	}
+	time.AfterFunc(restartTime+time.Duration(c.at*float64(2*time.Second)), func() { _ = db.Close() })
+	return w.run(n, nil)
+}
+
+// jump moves the clock as far as a project can see it: its files were written a day from
+// now, or a day ago, whichever was not so before.
+func (w *world) jump(c faultCell) {
+	at := time.Now().Add(24 * time.Hour)
+	if c.at < 0.5 {
+		at = time.Now().Add(-24 * time.Hour)
+	}
+	err := filepath.WalkDir(w.dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		return os.Chtimes(path, at, at)
+	})
+	if err != nil {
+		w.t.Error(err)
 	}
 }
 

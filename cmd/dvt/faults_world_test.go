@@ -43,7 +43,8 @@ var faultModels = map[string]string{
 select id, {{ var('column') }} as v, name from {{ source(var('src'), 'big') }} where id > {{ var('above') }}
 {% if var('heavy', false) %} and id in (select max(id) from (select id, repeat(name, 250) as pad from {{ source(var('src'), 'big') }}) group by pad) {% endif %}`,
 	"merge": `{{ config(materialized='f_incremental', unique_key='id', watermark_column='ts', lane=var('lane')) }}
-select id, ts, v, name from {{ source(var('src'), 'events') }} where ts <= {{ var('upto') }}`,
+select id, ts, v, name from {{ source(var('src'), 'events') }} where ts <= {{ var('upto') }}
+{% if var('heavy', false) %} and id in (select max(id) from (select id, repeat(name, 250) as pad from {{ source(var('src'), 'big') }}) group by pad) {% endif %}`,
 	"window": `{{ config(materialized='f_incremental', unique_key='id', update_key='ts', lane=var('lane')) }}
 select id, ts, v, name from {{ source(var('src'), 'events') }} where {{ incremental_where_cond() }} and ts <= {{ var('upto') }}`,
 }

@@ -233,6 +233,28 @@ func (st *staging) Seal(ctx context.Context) (int64, error) {
 		st.c.release(st.session, false)
 		st.session = nil
 	}
+	for end := time.Now().Add(lagTime); ; {
+		n, err := st.held(ctx)
+		if err != nil || n >= st.total || time.Now().After(end) {
+			return n, err
+		}
+		select {
+		case <-ctx.Done():
+			return 0, context.Cause(ctx)
+		case <-time.After(lagPoll):
+		}
+	}
+}
+
+// Behind a balancer another replica may answer than the one that took the rows, which it
+// sees a moment later.
+const (
+	lagTime = 5 * time.Second
+	lagPoll = 200 * time.Millisecond
+)
+
+// held counts the rows that the server shows.
+func (st *staging) held(ctx context.Context) (int64, error) {
 	rows, err := st.c.text(ctx, countSQL(st.sqlName()))
 	if err != nil {
 		return 0, err
