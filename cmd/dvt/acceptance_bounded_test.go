@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -41,20 +40,33 @@ func (p *caseProject) measure(when func() bool, args ...string) measured {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
+	var peak int64
 	for running := true; running; {
 		select {
 		case <-ended:
 			running = false
 		case <-time.After(5 * time.Millisecond):
+			peak = max(peak, residentPeak(cmd.Process.Pid))
 			if when != nil && when() {
 				_ = cmd.Process.Kill()
 				when = nil
 			}
 		}
 	}
-	m := measured{out: out.String(), code: cmd.ProcessState.ExitCode(), elapsed: time.Since(start)}
-	m.peak = cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10
-	return m
+	return measured{out: out.String(), code: cmd.ProcessState.ExitCode(), elapsed: time.Since(start), peak: peak}
+}
+
+// residentPeak is a process's peak resident memory in bytes. (The resource usage that a
+// parent gets of its child has the parent's own memory at the time of the fork in it.)
+func residentPeak(pid int) int64 {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	for line := range strings.Lines(string(text)) {
+		var kb int64
+		if n, _ := fmt.Sscanf(line, "VmHWM: %d kB", &kb); n == 1 {
+			return kb << 10
+		}
+	}
+	return 0
 }
 
 // within holds a run that must succeed to a limit of so many MB + 300, and logs its figures.

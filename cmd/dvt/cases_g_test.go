@@ -3,11 +3,9 @@ package main
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -34,15 +32,14 @@ func (p *caseProject) proxied(output, typ, more string) *faultproxy.Proxy {
 	return proxy
 }
 
-// peak runs the program as a process and returns its peak resident memory in bytes. The
-// process is this test's own binary, which testscript has put into PATH.
+// peak runs the program as a process and returns its peak resident memory in bytes.
 func (p *caseProject) peak(args ...string) int64 {
 	p.t.Helper()
-	cmd := exec.Command("dvt", append([]string{"--project-dir", p.dir, "run"}, args...)...)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		p.t.Fatalf("%v\n%s", err, out)
+	m := p.measure(nil, args...)
+	if m.code != 0 {
+		p.t.Fatalf("exit code %d\n%s", m.code, m.out)
 	}
-	return cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10
+	return m.peak
 }
 
 func (p *caseProject) rowsTable(n int) {

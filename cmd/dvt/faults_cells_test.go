@@ -299,6 +299,9 @@ func (w *world) judge(c faultCell, r ran, reached bool, bad func(string, ...any)
 			bad("killed, but exit code %d", r.code)
 		}
 	case (c.fault == "int" || c.fault == "term") && reached:
+		if r.code == -1 && r.out == "" {
+			break // the program had not begun
+		}
 		if r.code != 130 {
 			bad("exit code %d, not 130", r.code)
 		}

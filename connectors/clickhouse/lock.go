@@ -21,6 +21,8 @@ const (
 	lockBeat = 10 * time.Second
 	lockVoid = 60 // seconds
 	lockPoll = 300 * time.Millisecond
+
+	dropPatience = 5 * time.Second
 )
 
 // Lock makes rel's lock table. The heartbeat ends before release returns.
@@ -202,11 +204,28 @@ func (l *tableLock) release() {
 func (l *tableLock) drop() {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	owner, _, err := l.state(ctx)
-	if err == nil && owner == l.owner {
-		err = l.c.run(ctx, false, dropSQL(l.sqlName()), nil)
+	err := l.dropOwn(ctx)
+	// A server that restarts has the lock when it is back, and who waits for it would wait
+	// a minute.
+	for end := time.Now().Add(dropPatience); away(err) && time.Now().Before(end); {
+		time.Sleep(lockPoll)
+		err = l.dropOwn(ctx)
 	}
 	if err != nil {
 		l.c.log.Warn("could not release a lock; it is void after a minute", "lock", l.rel.String(), "error", err)
 	}
+}
+
+func (l *tableLock) dropOwn(ctx context.Context) error {
+	owner, _, err := l.state(ctx)
+	if err == nil && owner == l.owner {
+		err = l.c.run(ctx, false, dropSQL(l.sqlName()), nil)
+	}
+	return err
+}
+
+// away: the server could not be reached, or hung up.
+func away(err error) bool {
+	var c *connectors.ConnectError
+	return connectors.Lost(err) || errors.As(err, &c)
 }
