@@ -20,7 +20,14 @@ func (s *Set) startMariaDB(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("starting MariaDB: %w", err)
 	}
-	data := filepath.Join(home, "data")
+	// A server that starts removes the temporary files of all others in its folder of them.
+	data, temp := filepath.Join(home, "data"), filepath.Join(home, "temp")
+	if err := os.Mkdir(temp, 0o700); err != nil {
+		return fmt.Errorf("starting MariaDB: %w", err)
+	}
+	if err := chown(temp, owner); err != nil {
+		return fmt.Errorf("starting MariaDB: %w", err)
+	}
 	out, err := runAs(owner, home, find("mariadb-install-db"), "--no-defaults", "--datadir="+data,
 		"--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve")
 	if err != nil {
@@ -50,7 +57,7 @@ func (s *Set) startMariaDB(ctx context.Context) error {
 	err = s.run(ctx, processSpec{
 		name: "MariaDB", user: owner, path: find("mariadbd"),
 		args: []string{
-			"--no-defaults", "--datadir=" + data, "--port=" + port, "--bind-address=127.0.0.1",
+			"--no-defaults", "--datadir=" + data, "--tmpdir=" + temp, "--port=" + port, "--bind-address=127.0.0.1",
 			"--socket=" + filepath.Join(home, "my.sock"), "--pid-file=" + filepath.Join(home, "pid"), "--init-file=" + init,
 			"--local-infile=1", "--max-allowed-packet=1G", "--innodb-buffer-pool-size=256M",
 			"--innodb-flush-log-at-trx-commit=2", "--default-time-zone=SYSTEM", "--skip-name-resolve",
