@@ -265,7 +265,17 @@ func (e *encoder) stamps(a *array.Timestamp) (param, error) {
 }
 
 func (e *encoder) decimals(a *array.Decimal128) (param, error) {
-	return e.numbers(e.col.Type.Scale, func(i int) *big.Int { return a.Value(i).BigInt() })
+	scale := e.col.Type.Scale
+	if e.aff == affText || e.aff == affNone {
+		return e.texts(func(buf []byte, i int) ([]byte, error) {
+			v := a.Value(i)
+			if n := int64(v.LowBits()); v.HighBits() == n>>63 { // it has 64 bits
+				return appendDecimal(buf, n, scale), nil
+			}
+			return append(buf, decimalText(v.BigInt(), scale)...), nil
+		})
+	}
+	return e.numbers(scale, func(i int) *big.Int { return a.Value(i).BigInt() })
 }
 
 // numbers stores decimals: as text under a type with text affinity; else as an integer,

@@ -37,6 +37,26 @@ func decimalText(unscaled *big.Int, scale int) string {
 	return s
 }
 
+// appendDecimal writes what decimalText gives.
+func appendDecimal(buf []byte, unscaled int64, scale int) []byte {
+	m := uint64(unscaled)
+	if unscaled < 0 {
+		buf, m = append(buf, '-'), -m
+	}
+	var digits [64]byte // 20 of the number, 38 of the scale and a point at most
+	at := len(digits)
+	for n := 0; m > 0 || n <= scale; n++ {
+		if n == scale && scale > 0 {
+			at--
+			digits[at] = '.'
+		}
+		at--
+		digits[at] = byte('0' + m%10)
+		m /= 10
+	}
+	return append(buf, digits[at:]...)
+}
+
 func dayName(days int64) string {
 	switch {
 	case days >= math.MaxInt32:
