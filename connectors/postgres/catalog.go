@@ -70,8 +70,8 @@ func (c *conn) Describe(ctx context.Context, rel connectors.Relation) (*connecto
 		}
 		r := found[0]
 		t.View = r[1].s != "r"
-		if n, err := strconv.ParseInt(r[2].s, 10, 64); err == nil && !t.View && !(n == 0 && r[3].s == "0") {
-			t.RowEstimate = n // before 14 a table never analyzed says 0 rows on 0 pages
+		if n, err := strconv.ParseInt(r[2].s, 10, 64); err == nil && (n > 0 || n == 0 && !t.View && r[3].s != "0") {
+			t.RowEstimate = n // before 14 what was never analyzed says 0 rows on 0 pages, and views always do
 		}
 		columns, err := c.query(ctx, pc, columnsQuery, r[0].s)
 		if err != nil {

@@ -51,6 +51,17 @@ func TestDescribe(t *testing.T) {
 	if v := d.describe("v"); !v.View || v.RowEstimate != -1 || len(v.PrimaryKey) != 0 {
 		t.Errorf("view: %+v", v)
 	}
+	d.exec("CREATE TABLE parts (i int) PARTITION BY HASH (i)")
+	d.exec("CREATE TABLE parts_0 PARTITION OF parts FOR VALUES WITH (MODULUS 2, REMAINDER 0)")
+	d.exec("CREATE TABLE parts_1 PARTITION OF parts FOR VALUES WITH (MODULUS 2, REMAINDER 1)")
+	d.exec("INSERT INTO parts SELECT i FROM generate_series(1, 70) i")
+	if n := d.describe("parts").RowEstimate; n != -1 {
+		t.Errorf("partitions never analyzed: estimate %d", n)
+	}
+	d.exec("ANALYZE parts")
+	if n := d.describe("parts").RowEstimate; n != 70 {
+		t.Errorf("partitions: estimate %d", n)
+	}
 	for _, rel := range []connectors.Relation{d.rel("nope"), {Schema: "nope", Name: "t"}, d.rel(`t"`), d.rel(strings.Repeat("t", 100))} {
 		if _, err := d.Describe(context.Background(), rel); !errors.Is(err, connectors.ErrNotFound) {
 			t.Errorf("%s: %v", rel, err)

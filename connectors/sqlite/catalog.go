@@ -44,7 +44,10 @@ func (c *conn) describe(ctx context.Context, s *session, rel connectors.Relation
 	if t.RowEstimate, err = c.estimate(ctx, s, t.Relation); err != nil {
 		return nil, err
 	}
-	return t, nil
+	if t.RowEstimate < 0 && len(t.Columns) > 0 && t.Columns[0].Attrs[attrRowKey] != "" {
+		t.RowEstimate, err = c.span(ctx, s, t.Relation, t.Columns[0].Attrs[attrRowKey])
+	}
+	return t, err
 }
 
 // columns fills t.Columns and t.PrimaryKey.
@@ -156,6 +159,26 @@ func (c *conn) estimate(ctx context.Context, s *session, rel connectors.Relation
 	if err != nil && hasCode(err, codeAny) {
 		return -1, nil // never analyzed: there is no sqlite_stat1
 	}
+	return rows, err
+}
+
+// farApart rows are those of keys that are not counted up: hashes, moments.
+const farApart = 1 << 40
+
+// span is how far the first and the last rowid of a table are apart: no less than its
+// rows, and found without reading them.
+func (c *conn) span(ctx context.Context, s *session, rel connectors.Relation, key string) (int64, error) {
+	rows := int64(-1)
+	err := s.rows(ctx, c.d.rowSpan(rel, key), func(st *stmt) error {
+		n := uint64(st.integer(1)) - uint64(st.integer(0)) // across the signs, too
+		switch {
+		case st.text(1) == "":
+			rows = 0
+		case n < farApart:
+			rows = int64(n) + 1
+		}
+		return nil
+	})
 	return rows, err
 }
 

@@ -30,7 +30,7 @@ func TestDescribe(t *testing.T) {
 		}
 	}
 	want := strings.Split(strings.TrimSpace(`
-main.or`+"`"+`ders view=false key=[id] rows=-1
+main.or`+"`"+`ders view=false key=[id] rows=0
   id "INTEGER" BIGINT null=true BINARY fixed="1" key="rowid"
   a "INT" BIGINT null=false BINARY fixed="" key="rowid"
   n "VARCHAR(20)" VARCHAR null=true NOCASE fixed="" key="rowid"
@@ -53,11 +53,11 @@ main.or`+"`"+`ders view=false key=[id] rows=-1
 main.k view=false key=[a b] rows=2
   b "TEXT" VARCHAR null=false BINARY fixed="" key=""
   a "INTEGER" BIGINT null=false BINARY fixed="" key=""
-main.s view=false key=[] rows=-1
+main.s view=false key=[] rows=0
   rowid "TEXT" VARCHAR null=true BINARY fixed="1" key="_rowid_"
   i "INT" BIGINT null=true BINARY fixed="1" key="_rowid_"
   y "ANY" VARCHAR null=true BINARY fixed="" key="_rowid_"
-main.pd view=false key=[i] rows=-1
+main.pd view=false key=[i] rows=0
   i "INTEGER" BIGINT null=true BINARY fixed="" key="rowid"
 main.v view=true key=[] rows=-1
   id "INTEGER" BIGINT null=true  fixed="" key=""
@@ -146,5 +146,18 @@ func TestSchemasAndPaths(t *testing.T) {
 	}
 	if _, err := open(connectors.Output{Keys: map[string]any{"path": "x", "sqlite_type_mismatch": "guess"}}, connectors.Env{}); err == nil {
 		t.Error("an unknown policy was accepted")
+	}
+}
+
+// TestEstimate: without ANALYZE the rowids say how many rows there are at most.
+func TestEstimate(t *testing.T) {
+	c := newConn(t)
+	run(t, c, "CREATE TABLE a (x TEXT)", "INSERT INTO a WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50) SELECT 'x' FROM n", "DELETE FROM a WHERE rowid <= 10",
+		"CREATE TABLE far (id INTEGER PRIMARY KEY)", "INSERT INTO far VALUES (-9223372036854775808), (9223372036854775807)",
+		"CREATE TABLE around (id INTEGER PRIMARY KEY)", "INSERT INTO around VALUES (-3), (3)", "CREATE TABLE w (k TEXT PRIMARY KEY) WITHOUT ROWID", "CREATE VIEW v AS SELECT x FROM a")
+	for name, want := range map[string]int64{"a": 40, "far": -1, "around": 7, "w": -1, "v": -1} {
+		if got := describe(t, c, name).RowEstimate; got != want {
+			t.Errorf("%s: about %d rows, want %d", name, got, want)
+		}
 	}
 }

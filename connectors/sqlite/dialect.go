@@ -144,6 +144,11 @@ func (d dialect) rowStatistics(rel connectors.Relation) string {
 	return "SELECT stat FROM " + quote(d.schemaOf(rel)) + ".sqlite_stat1 WHERE tbl = " + literal(rel.Name) + " COLLATE NOCASE"
 }
 
+// rowSpan: the first and the last rowid, each a look into the tree.
+func (d dialect) rowSpan(rel connectors.Relation, key string) string {
+	return "SELECT (SELECT min(" + key + ") FROM " + d.Relation(rel) + "), (SELECT max(" + key + ") FROM " + d.Relation(rel) + ")"
+}
+
 // dependents: type, name and SQL of the target's own indexes and triggers. Indexes of
 // constraints have no SQL: they come with the table.
 func (d dialect) dependents(rel connectors.Relation) string {
