@@ -80,8 +80,7 @@ func (l *lakeProject) run(args ...string) (out string, peak int64, elapsed time.
 }
 
 // TestAcceptanceS3 moves a wide table from PostgreSQL into an object and back under a
-// limit of 512 MB, holding the process to the limit + 300 MB, and measures what filters
-// read of a data set.
+// limit of 512 MB, holding the process to the limit + 300 MB.
 func TestAcceptanceS3(t *testing.T) {
 	rows := 300_000
 	if full() {
@@ -110,12 +109,12 @@ func TestAcceptanceS3(t *testing.T) {
 	if uploads, err := l.bucket.Uploads(l.schema + "/"); err != nil || len(uploads) > 0 {
 		t.Error(uploads, err)
 	}
-	l.filters()
 }
 
-// filters: 24 folders of months, each with files sorted by id.
-func (l *lakeProject) filters() {
-	t := l.t
+// TestAcceptanceS3Filters measures what filters read of a data set: 24 folders of months,
+// sorted by id.
+func TestAcceptanceS3Filters(t *testing.T) {
+	l := newLakeProject(t)
 	rows, files := 60_000, 24
 	if full() {
 		rows = 1_000_000

@@ -27,7 +27,7 @@ const (
 // holder is what a lock says. A holder on this machine that runs no more is not waited for.
 type holder struct {
 	Owner string `json:"owner"`
-	Host  string `json:"host"`
+	Host  string `json:"host"` // with what tells one count of process ids from another
 	PID   int    `json:"pid"`
 	Start string `json:"start"` // of the process, as the system tells it, so that its id is not another's
 	Beat  int64  `json:"beat"`
@@ -51,9 +51,8 @@ type lock struct {
 func (c *conn) Lock(ctx context.Context, rel connectors.Relation, wait time.Duration, waiting func()) (func(), error) {
 	var random [8]byte
 	_, _ = rand.Read(random[:])
-	host, _ := os.Hostname()
 	l := &lock{c: c, key: ".dvt-" + c.hash12(rel) + ".lock", stop: make(chan struct{})}
-	l.me = holder{Owner: hex.EncodeToString(random[:]), Host: host, PID: os.Getpid(), Start: started(os.Getpid())}
+	l.me = holder{Owner: hex.EncodeToString(random[:]), Host: machine(), PID: os.Getpid(), Start: started(os.Getpid())}
 	deadline := time.Now().Add(wait)
 	for first := true; ; first = false {
 		got, err := l.try(ctx)
@@ -156,6 +155,14 @@ func (l *lock) release() {
 			l.c.log.Warn("could not release a lock; it is void after a while", "lock", l.c.url(l.c.below(l.key)), "error", err)
 		}
 	})
+}
+
+// machine names this machine, its boot, and the container in which process ids count.
+func machine() string {
+	host, _ := os.Hostname()
+	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	space, _ := os.Readlink("/proc/self/ns/pid")
+	return host + " " + strings.TrimSpace(string(boot)) + " " + space
 }
 
 // started tells a process from another one that had its id; "" if there is none, or if
