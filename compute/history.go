@@ -154,8 +154,9 @@ func (h History) Changes(current, open string) string {
 		begin = fmt.Sprintf("greatest(%s, o.%s + INTERVAL %d MICROSECOND)", h.now(), quote(ScdFrom), h.unit()/time.Microsecond)
 	}
 	if h.Mark && h.UpdatedAt != "" {
-		// A key that comes back from its mark begins after the mark did.
-		begin = fmt.Sprintf("CASE WHEN o.%s = 'True' THEN greatest(%s, o.%s + INTERVAL %d MICROSECOND) ELSE %s END", quote(ScdGone), begin, quote(ScdFrom), h.unit()/time.Microsecond, begin)
+		// A key that comes back from its mark begins after the mark did, at a time that its
+		// rows' own times may not have reached when they change again.
+		begin = fmt.Sprintf("CASE WHEN %[1]s > o.%[2]s THEN %[1]s ELSE o.%[2]s + INTERVAL %[3]d MICROSECOND END", begin, quote(ScdFrom), h.unit()/time.Microsecond)
 	}
 	ended := fmt.Sprintf("greatest(%s, o.%s)", h.now(), quote(ScdFrom))
 	comes := h.at("c")
