@@ -127,6 +127,7 @@ func (l *loader) configureNode(out *parsed) error {
 	n.Tags = n.Config.Tags
 	if n.patch != nil {
 		n.Columns = l.readColumns(n.Package, n.patch.n)
+		n.Constraints = constraints(n.patch.n)
 		if t := l.describe(n.Package, get(n.patch.n, "description")); t != "" {
 			n.Description = t
 		}

@@ -45,9 +45,12 @@ type Node struct {
 	Refs         []Ref
 	SourceRefs   [][2]string // source name, table name
 	Columns      []ColumnSpec
-	Connection   string // output name: config target, --target, the profile's default
-	Schema       string
-	Alias        string
+	// Constraints are those that the properties name, for people: "not_null on id",
+	// "primary_key". They are not made.
+	Constraints []string
+	Connection  string // output name: config target, --target, the profile's default
+	Schema      string
+	Alias       string
 
 	// Federated is set for f_table, f_incremental and f_snapshot, and for promoted nodes.
 	Federated bool

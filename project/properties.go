@@ -129,6 +129,20 @@ func (p *patch) layer(r *yamlRenderer) (layer, error) {
 	return l, nil
 }
 
+// constraints names the constraints of a model and of its columns.
+func constraints(model *yaml.Node) []string {
+	var out []string
+	for _, c := range items(get(model, "constraints")) {
+		out = append(out, text(get(c, "type")))
+	}
+	for _, col := range items(get(model, "columns")) {
+		for _, c := range items(get(col, "constraints")) {
+			out = append(out, text(get(c, "type"))+" on "+text(get(col, "name")))
+		}
+	}
+	return out
+}
+
 // readColumns reads a list of columns.
 func (l *loader) readColumns(pkg string, n *yaml.Node) []ColumnSpec {
 	var out []ColumnSpec

@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -22,6 +23,9 @@ func (r *Runner) model(ctx context.Context, n *project.Node, res *Result) error 
 	target, err := r.Conns.Get(n.Connection)
 	if err != nil {
 		return err
+	}
+	if enforced(n) && len(n.Constraints) > 0 {
+		r.emit(Warn, "warning", n, "", nil, fmt.Sprintf("model '%s': the table gets no constraints, test for them with data_tests: %s", n.Name, strings.Join(n.Constraints, ", ")))
 	}
 	if n.ResourceType == project.TypeSnapshot { // dbt's own snapshots, in DuckDB SQL
 		return r.snapshot(ctx, n, target, res)
