@@ -27,7 +27,7 @@ func (b *bench) measureOverhead(ctx context.Context) error {
 		do        func(context.Context) (float64, error)
 	}{
 		{"start-up to the first statement", "from exec to the first connection of a run", 150, b.startUp},
-		{"a one-row f_table", "100 models of one PostgreSQL into another schema, one thread, less a run of none; per model with its own statements", 60, b.oneRow},
+		{"a one-row f_table", "100 models from PostgreSQL into MariaDB, one thread, less a run of one; per model with its own statements", 60, b.oneRow},
 		{"1,000 models, first time", "parsed, rendered and planned in a new process, no server asked", 10_000, func(ctx context.Context) (float64, error) { return b.manyModels(ctx, true) }},
 		{"1,000 models, again", "the same, once more", 2_000, func(ctx context.Context) (float64, error) { return b.manyModels(ctx, false) }},
 	}
