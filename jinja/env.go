@@ -11,6 +11,7 @@ type Env struct {
 	Tests   map[string]TestFunc
 	Globals map[string]Value
 	Tags    map[string]TagFunc
+	Calls   map[string]bool // functions that may be called as a tag: {% f(x) %}, printing nothing
 
 	MaxDepth int   // nested macro calls
 	MaxRange int64 // length of a range()

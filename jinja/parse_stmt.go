@@ -29,6 +29,9 @@ func (p *Parser) statement() (Stmt, error) {
 		p.tag = t.at
 		return f(p, t.at.Line)
 	}
+	if next := p.look(); p.env.Calls[t.s] && next.k == tOp && next.s == "(" {
+		return p.parseDo(t.at)
+	}
 	return nil, p.unknownTag(t.s)
 }
 

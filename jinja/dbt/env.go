@@ -24,6 +24,7 @@ func NewEnv() *jinja.Env {
 	e.Tags["data_test"] = testTag("enddata_test")
 	e.Tags["docs"] = docsTag
 	e.Tags["materialization"] = materializationTag
+	e.Calls = map[string]bool{"config": true} // sling's documents write it so
 	same := func(_ *ST, v V, _ A) (V, error) { return v, nil }
 	for _, n := range []string{"as_text", "as_bool", "as_native", "as_number"} {
 		e.Filters[n] = same
