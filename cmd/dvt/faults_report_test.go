@@ -18,7 +18,7 @@ var (
 		"stage", "stage first", "stage middle", "stage last", "count check", "apply", "applied", "state", "cleanup", "any", "beside"}
 	faultColumns = []string{"cut", "down", "restart", "stall", "slow", "truncate", "kill", "int", "term",
 		"held", "reader", "second", "full", "spill full", "memory", "revoked", "clock"}
-	faultEngines = map[string]string{"pg": "PostgreSQL", "my": "MariaDB", "ch": "ClickHouse", "lite": "SQLite", "duck": "DuckDB file", "lake": "Parquet file"}
+	faultEngines = map[string]string{"pg": "PostgreSQL", "my": "MariaDB", "ch": "ClickHouse", "lite": "SQLite", "duck": "DuckDB file", "lake": "Parquet file", "s3": "S3"}
 )
 
 const reliabilityHead = `# Reliability
