@@ -12,6 +12,9 @@ import (
 // the source, or, where the model's SQL has to see the source's rows, none of the target;
 // and it writes nothing. For every style on every target that takes deltas.
 func TestNothingNewMovesNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("130 runs of models, of which the race detector learns nothing new")
+	}
 	t.Parallel()
 	p := newCase(t)
 	p.exec("pg", "CREATE TABLE $S.src (id int, v text, ts timestamp)",
@@ -50,6 +53,9 @@ func TestNothingNewMovesNothing(t *testing.T) {
 // TestTwoRuns: two dvt run one model at the same time, on each target, by window and by
 // set logic: both end well, the rows are right, and the state never goes back.
 func TestTwoRuns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("its runs are processes")
+	}
 	t.Setenv("SLING_STATE", "")
 	p := newCase(t)
 	p.write("dvt_project.yml", "federation_memory_limit: 512MB\nlock_wait: 300s\nstate: pg/"+p.schema+"\n")
