@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"strconv"
 	"sync"
 	"time"
@@ -22,6 +23,8 @@ const (
 	readyTimeout = 90 * time.Second
 	stopTimeout  = 20 * time.Second
 )
+
+var errEnded = errors.New("it ended before it was ready")
 
 // Set is the running servers.
 type Set struct {
@@ -56,14 +59,23 @@ func StartIn(ctx context.Context, zone string) (*Set, error) {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return s, err
 	}
-	starts := []func(context.Context) error{s.startPostgres, s.startMariaDB, s.startClickHouse, s.startS3}
+	starts := []struct {
+		home  string
+		start func(context.Context) error
+	}{{"postgres", s.startPostgres}, {"mariadb", s.startMariaDB}, {"clickhouse", s.startClickHouse}, {"s3", s.startS3}}
 	errs := make([]error, len(starts))
 	var wg sync.WaitGroup
-	for i, f := range starts {
+	for i, server := range starts {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			errs[i] = f(ctx)
+			errs[i] = server.start(ctx)
+			// A port that was free may be somebody's by the time the server wants it.
+			for more := 2; more > 0 && errors.Is(errs[i], errEnded); more-- {
+				if errs[i] = os.RemoveAll(filepath.Join(s.dir, server.home)); errs[i] == nil {
+					errs[i] = server.start(ctx)
+				}
+			}
 		}()
 	}
 	wg.Wait()
@@ -124,7 +136,7 @@ func (s *Set) run(ctx context.Context, spec processSpec, ready func(context.Cont
 		}
 		select {
 		case <-p.done:
-			return fmt.Errorf("starting %s: it ended before it was ready: %s", spec.name, tail(spec.logs...))
+			return fmt.Errorf("starting %s: %w: %s", spec.name, errEnded, tail(spec.logs...))
 		case <-ctx.Done():
 			return fmt.Errorf("starting %s: not ready: %w: %s", spec.name, err, tail(spec.logs...))
 		case <-time.After(100 * time.Millisecond):
