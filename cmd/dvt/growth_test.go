@@ -137,3 +137,44 @@ func TestIndexGrowth(t *testing.T) {
 		step("used again", 0, 0)
 	}
 }
+
+// TestSnapshotGrowth measures snapshot runs over histories of 1, 10 and 100 versions a
+// key: one without news, and one in which a thousand keys have.
+func TestSnapshotGrowth(t *testing.T) {
+	keys := benchSizes(t)[0]
+	for _, out := range []string{"pg", "my", "duck"} {
+		var first [2]time.Duration
+		for _, versions := range []int{1, 10, 100} {
+			p := newCase(t)
+			p.source("pg", "src")
+			p.exec("pg", "CREATE TABLE $S.src (k int, v text, ts timestamp)", fmt.Sprintf("INSERT INTO $S.src SELECT i, 'a', '2024-01-01' FROM generate_series(1, %d) AS i", keys))
+			p.model("h", "materialized='f_snapshot', target='"+out+"', unique_key='k', strategy='timestamp', updated_at='ts'", "select k, v, ts from {{ source('pg', 'src') }}")
+			p.run()
+			if versions > 1 {
+				numbers := map[string]string{"pg": "generate_series(1, %d) AS n(i)", "my": "(SELECT seq AS i FROM seq_1_to_%d) AS n", "duck": "generate_series(1, %d) AS n(i)"}[out]
+				p.exec(out, "INSERT INTO $S.h (k, v, ts, dbt_scd_id, dbt_updated_at, dbt_valid_from, dbt_valid_to) SELECT k, 'old', ts, concat(n.i, '-', left(dbt_scd_id, 20)), dbt_updated_at, dbt_valid_from, dbt_valid_from FROM $S.h CROSS JOIN "+fmt.Sprintf(numbers, versions-1))
+			}
+			best := [2]time.Duration{}
+			for n := range 3 {
+				_, idle := p.apart("run")
+				if rows, _ := openReads(t, p); rows != int64(keys) {
+					t.Errorf("%d rows of the history were read, want the %d open versions", rows, keys)
+				}
+				p.exec("pg", fmt.Sprintf("UPDATE $S.src SET v = 'b', ts = '2025-01-0%d' WHERE k <= 1000", n+1))
+				_, news := p.apart("run")
+				for i, took := range []time.Duration{idle, news} {
+					if best[i] == 0 || took < best[i] {
+						best[i] = took
+					}
+				}
+			}
+			if versions == 1 {
+				first = best
+			}
+			p.is(out, "SELECT count(*) FROM $S.h", fmt.Sprint(keys*versions+3000))
+			fmt.Printf("f_snapshot on %s, %d keys with %3d versions: nothing new %.3f s (%.2f×), 1,000 keys changed %.3f s (%.2f×), peak %d MB\n", out, keys, versions,
+				best[0].Seconds(), float64(best[0])/float64(first[0]), best[1].Seconds(), float64(best[1])/float64(first[1]), p.peakMB())
+			p.exec(out, "DROP TABLE $S.h")
+		}
+	}
+}
