@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/dvt-dev/dvt/internal/projectfiles"
 	"github.com/dvt-dev/dvt/project"
 	"github.com/dvt-dev/dvt/run"
 )
@@ -38,16 +38,7 @@ func writeProject(dir, target string, outs map[string]map[string]any, models map
 		}
 		files["models/"+name+".sql"] = sql + "\n"
 	}
-	for name, text := range files {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return err
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			return err
-		}
-	}
-	return nil
+	return projectfiles.Write(dir, files)
 }
 
 // model runs a project of one model, from the reading of its files to its artifacts.
