@@ -234,23 +234,17 @@ func begin(ctx context.Context, source reader, q connectors.Query, emit func(arr
 func Begin(ctx context.Context, source interface {
 	Read(ctx context.Context, q connectors.Query, emit func(arrow.RecordBatch) error) error
 }, q connectors.Query, emit func(arrow.RecordBatch) error) error {
-	var failed error
-	err := retry.Lost(ctx, nil, func() error {
+	return retry.Lost(ctx, nil, func() error {
 		started := false
 		err := source.Read(ctx, q, func(rec arrow.RecordBatch) error {
 			started = true
 			return emit(rec)
 		})
 		if started {
-			failed = err
-			return nil
+			return retry.Stop(err)
 		}
 		return err
 	})
-	if failed != nil {
-		return failed
-	}
-	return err
 }
 
 // inline stages a relation that the compute engine reads itself.

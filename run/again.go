@@ -18,22 +18,16 @@ func (r *Runner) again(ctx context.Context, n *project.Node, res *Result, work f
 	if len(n.Config.PreHook)+len(n.Config.PostHook) > 0 {
 		return work()
 	}
-	var final error
-	err := retry.Lost(ctx, func(err error) {
+	return retry.Lost(ctx, func(err error) {
 		r.emit(Warn, "retry", n, "", nil, fmt.Sprintf("%s: %v; nothing was applied yet, trying again", n.Name, err))
 		*res = Result{Node: res.Node, Thread: res.Thread, Start: res.Start}
 	}, func() error {
 		err := work()
-		if err != nil && res.final {
-			final = err
-			return nil
+		if res.final {
+			return retry.Stop(err)
 		}
 		return err
 	})
-	if final != nil {
-		return final
-	}
-	return err
 }
 
 // landed notes how a load ended: from its apply on, nothing of the node is repeated.

@@ -31,6 +31,10 @@ func Lost(ctx context.Context, again func(error), f func() error) error {
 	_, err := backoff.Retry(ctx, func() (struct{}, error) {
 		tries++
 		err := f()
+		var end *stop
+		if errors.As(err, &end) {
+			return struct{}{}, permanent(end.error)
+		}
 		if err == nil || ctx.Err() != nil {
 			return struct{}{}, permanent(err)
 		}
@@ -55,6 +59,18 @@ func Lost(ctx context.Context, again func(error), f func() error) error {
 	}
 	return err
 }
+
+// Stop has Lost return err, whatever it is: f knows that something was done with it.
+func Stop(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &stop{err}
+}
+
+type stop struct{ error }
+
+func (s *stop) Unwrap() error { return s.error }
 
 // exhausted is an error that was tried often enough: whoever is further out and retries
 // as well takes it as it is.
