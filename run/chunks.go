@@ -169,16 +169,15 @@ type ExplainedChunks struct {
 // explainChunks puts p's cut into the explanation of its extracts.
 func explainChunks(p *Prepared, extracts []ExplainedExtract) {
 	if k := p.chunks; k != nil {
-		extracts[k.extract].Chunks = []any{ExplainedChunks{k.name, k.size}}
+		extracts[k.extract].Chunks = []ExplainedChunks{{k.name, k.size}}
 	}
 }
 
 // chunkText is how the first line of an extract names its cut.
 func (x ExplainedExtract) chunkText() string {
-	for _, c := range x.Chunks {
-		if c, ok := c.(ExplainedChunks); ok {
-			return fmt.Sprintf("   chunks of %s on %s", plural(c.Size, "row"), c.Column)
-		}
+	if len(x.Chunks) == 0 {
+		return ""
 	}
-	return ""
+	c := x.Chunks[0]
+	return fmt.Sprintf("   chunks of %s on %s", plural(c.Size, "row"), c.Column)
 }

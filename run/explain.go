@@ -44,7 +44,7 @@ type ExplainedExtract struct {
 	Pushed     []ExplainedPushed `json:"pushed"`
 	Kept       []ExplainedKept   `json:"kept"`
 	Limit      *int64            `json:"limit"`
-	Chunks     []any             `json:"chunks"`
+	Chunks     []ExplainedChunks `json:"chunks"`
 	Pruned     bool              `json:"pruned"`
 	Reduced    string            `json:"reduced"` // "max(updated_at)": one row is read in place of all, or two
 	Estimate   *int64            `json:"row_estimate"`
@@ -111,7 +111,7 @@ func explainExtract(x planner.Extract) ExplainedExtract {
 	table := x.Relation.Table
 	out := ExplainedExtract{
 		Relation: x.Relation.Label, Connection: x.Relation.Connection, SQL: x.Query.SQL, Columns: []string{}, Of: len(table.Columns),
-		Pushed: []ExplainedPushed{}, Kept: []ExplainedKept{}, Chunks: []any{}, Pruned: x.Pruned, Reduced: x.Reduced, reducedRows: x.ReducedRows,
+		Pushed: []ExplainedPushed{}, Kept: []ExplainedKept{}, Chunks: []ExplainedChunks{}, Pruned: x.Pruned, Reduced: x.Reduced, reducedRows: x.ReducedRows,
 	}
 	for _, i := range x.Columns {
 		out.Columns = append(out.Columns, table.Columns[i].Name)
