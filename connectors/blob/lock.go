@@ -53,29 +53,18 @@ func (c *conn) Lock(ctx context.Context, rel connectors.Relation, wait time.Dura
 	_, _ = rand.Read(random[:])
 	l := &lock{c: c, key: ".dvt-" + c.hash12(rel) + ".lock", stop: make(chan struct{})}
 	l.me = holder{Owner: hex.EncodeToString(random[:]), Host: machine(), PID: os.Getpid(), Start: started(os.Getpid())}
-	deadline := time.Now().Add(wait)
-	for first := true; ; first = false {
+	err := connectors.WaitLock(ctx, rel, wait, lockPoll, waiting, func(ctx context.Context) (bool, error) {
 		got, err := l.try(ctx)
 		if err != nil {
-			return nil, fmt.Errorf("locking %s: %w", rel, err)
+			err = fmt.Errorf("locking %s: %w", rel, err)
 		}
-		if got {
-			l.beats.Go(l.keep)
-			return l.release, nil
-		}
-		if first && waiting != nil {
-			waiting()
-		}
-		left := time.Until(deadline)
-		if left <= 0 {
-			return nil, &connectors.LockedError{Relation: rel}
-		}
-		select {
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		case <-time.After(min(lockPoll, left)):
-		}
+		return got, err
+	})
+	if err != nil {
+		return nil, err
 	}
+	l.beats.Go(l.keep)
+	return l.release, nil
 }
 
 // try takes the lock if it is free or void.

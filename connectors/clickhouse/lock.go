@@ -32,32 +32,21 @@ func (c *conn) Lock(ctx context.Context, rel connectors.Relation, wait time.Dura
 		return nil, err
 	}
 	l := &tableLock{c: c, rel: connectors.Relation{Schema: full.Schema, Name: lockPrefix + relationHash(full)}, owner: newOwner()}
-	deadline := time.Now().Add(wait)
-	for first := true; ; first = false {
+	err := connectors.WaitLock(ctx, rel, wait, lockPoll, waiting, func(ctx context.Context) (bool, error) {
 		got, err := l.try(ctx)
+		if connectors.Lost(err) { // the lock may have been made all the same
+			l.drop()
+		}
 		if err != nil {
-			if connectors.Lost(err) { // the lock may have been made all the same
-				l.drop()
-			}
-			return nil, fmt.Errorf("locking %s: %w", full, err)
+			err = fmt.Errorf("locking %s: %w", full, err)
 		}
-		if got {
-			l.start()
-			return l.release, nil
-		}
-		if first && waiting != nil {
-			waiting()
-		}
-		left := time.Until(deadline)
-		if left <= 0 {
-			return nil, &connectors.LockedError{Relation: rel}
-		}
-		select {
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		case <-time.After(min(lockPoll, left)):
-		}
+		return got, err
+	})
+	if err != nil {
+		return nil, err
 	}
+	l.start()
+	return l.release, nil
 }
 
 func newOwner() string {
