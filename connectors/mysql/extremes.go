@@ -13,8 +13,16 @@ var _ connectors.Extremes = dialect{}
 // BIT and YEAR, which change their type in an aggregate; enums, which are ordered by
 // position, and UUIDs, by their time.
 func (d dialect) Extreme(t *connectors.Table, col int, greatest bool) (string, bool) {
-	c := &t.Columns[col]
-	value := quote(c.Name)
+	value, ok := d.ordered(&t.Columns[col])
+	if !ok {
+		return "", false
+	}
+	return extremeSQL(greatest, value), true
+}
+
+// ordered is a column's value with the order, and the NULLs, that DuckDB gives it.
+func (d dialect) ordered(c *connectors.Column) (value string, ok bool) {
+	value = quote(c.Name)
 	switch kindOf(c) {
 	case classInt:
 		if operand(c) != value {
@@ -37,7 +45,7 @@ func (d dialect) Extreme(t *connectors.Table, col int, greatest bool) (string, b
 	default:
 		return "", false
 	}
-	return extremeSQL(greatest, value), true
+	return value, true
 }
 
 func extremeSQL(greatest bool, value string) string {
