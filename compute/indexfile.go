@@ -236,10 +236,7 @@ func (m *Model) StageIndex(ctx context.Context, catalog, schema, name string, al
 		return errors.New("the model's staging is closed")
 	}
 	catalog += m.suffix
-	if err := m.ensure(ctx, catalog, schema); err != nil {
-		return err
-	}
-	return m.session.Exec(ctx, createView(relationName(catalog, schema, name), x.table(indexRows), all, held))
+	return m.define(ctx, catalog, []string{schema}, createView(relationName(catalog, schema, name), x.table(indexRows), all, held))
 }
 
 func (x *IndexFile) table(name string) string { return relationName(x.alias, "main", name) }

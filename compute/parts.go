@@ -67,12 +67,9 @@ func holds(t connectors.Type, kind func(connectors.Kind) bool) bool {
 // Drop, whatever happens.
 func (m *Model) NewPart(ctx context.Context, path string, cols []connectors.Column) (*Part, error) {
 	m.mu.Lock()
-	err := m.ensure(ctx, keptCatalog+m.suffix, "main")
 	m.hidden++
 	t := stored{catalog: keptCatalog + m.suffix, schema: "main", name: fmt.Sprintf("part%d", m.hidden), cols: cols}
-	if err == nil {
-		err = m.session.Exec(ctx, createTable(t.String(), cols))
-	}
+	err := m.define(ctx, t.catalog, []string{t.schema}, createTable(t.String(), cols))
 	m.mu.Unlock()
 	if err != nil {
 		return nil, m.failed("staging a chunk of", m.name, err)
@@ -151,11 +148,8 @@ func (m *Model) StageParts(ctx context.Context, catalog, schema, name string, al
 	if m.session == nil {
 		return errors.New("the model's staging is closed")
 	}
-	err := m.ensure(ctx, catalog+m.suffix, schema)
-	if err == nil {
-		err = m.session.Exec(ctx, createPartsView(relationName(catalog+m.suffix, schema, name), all, extracted, parts))
-	}
-	if err != nil {
+	catalog += m.suffix
+	if err := m.define(ctx, catalog, []string{schema}, createPartsView(relationName(catalog, schema, name), all, extracted, parts)); err != nil {
 		return m.failed("staging", name, err)
 	}
 	return nil
@@ -222,10 +216,7 @@ func Span(sql, column string) string {
 func (m *Model) Collect(ctx context.Context, name string, cols []connectors.Column) (connectors.Appender, error) {
 	t := stored{catalog: keptCatalog + m.suffix, schema: "main", name: name, cols: cols}
 	m.mu.Lock()
-	err := m.ensure(ctx, t.catalog, t.schema)
-	if err == nil {
-		err = m.session.Exec(ctx, createTable(t.String(), cols))
-	}
+	err := m.define(ctx, t.catalog, []string{t.schema}, createTable(t.String(), cols))
 	m.mu.Unlock()
 	if err != nil {
 		return nil, m.failed("keeping", name, err)
