@@ -27,6 +27,34 @@ type Fingerprinter interface {
 	SelectFingerprint(t *Table, cols []int) (q Query, ok bool)
 }
 
+// FingerprintParts are the texts of a row's columns that a Fingerprinter joins and
+// digests, in SQL whose || of NULL is NULL. spelled gives a column's value as the list
+// above says, length is the SQL of a text's bytes. ok is false if a column has no such
+// spelling.
+func FingerprintParts(cols []Column, spelled func(*Column) (string, bool), length func(value string) string) (parts []string, ok bool) {
+	for i := range cols {
+		value, ok := spelled(&cols[i])
+		if !ok {
+			return nil, false
+		}
+		head := "'v' || "
+		if i < len(cols)-1 {
+			head += length(value) + " || ':' || "
+		}
+		parts = append(parts, "coalesce("+head+value+", 'n')")
+	}
+	return parts, len(parts) > 0
+}
+
+// Pick are the columns of t at the given places.
+func (t *Table) Pick(at []int) []Column {
+	cols := make([]Column, len(at))
+	for i, c := range at {
+		cols[i] = t.Columns[c]
+	}
+	return cols
+}
+
 // FingerprintColumns are the columns of a fingerprint's query; text is how the engine
 // describes a text.
 func FingerprintColumns(text Column) []Column {

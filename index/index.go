@@ -78,15 +78,7 @@ func Can(conn connectors.Conn, t *connectors.Table, cols []int) bool {
 		return false
 	}
 	_, ok = f.SelectFingerprint(t, cols)
-	return ok && compute.CanIndex(columns(t, cols))
-}
-
-func columns(t *connectors.Table, at []int) []connectors.Column {
-	cols := make([]connectors.Column, len(at))
-	for i, c := range at {
-		cols[i] = t.Columns[c]
-	}
-	return cols
+	return ok && compute.CanIndex(t.Pick(cols))
 }
 
 // note is what the file says about itself.
@@ -203,7 +195,7 @@ func (x *Index) ready(ctx context.Context, conn connectors.Conn) error {
 // same compares the two contents. What is wrong with the file makes them different; only
 // the target's errors are errors.
 func (x *Index) same(ctx context.Context, conn connectors.Conn) (bool, error) {
-	cols := columns(x.spec.Table, x.spec.Columns)
+	cols := x.spec.Table.Pick(x.spec.Columns)
 	type sum struct {
 		rows, marks string
 		err         error
@@ -246,7 +238,7 @@ func (x *Index) rebuild(ctx context.Context, conn connectors.Conn, why string) e
 	if err != nil {
 		return err
 	}
-	cols := columns(x.spec.Table, x.spec.Columns)
+	cols := x.spec.Table.Pick(x.spec.Columns)
 	q := connectors.Query{Columns: cols, SQL: conn.Dialect().Select(connectors.Extract{Table: x.spec.Table, Columns: x.spec.Columns, Limit: -1})}
 	x.stat = Stat{Rebuilt: why}
 	return x.file.Rebuild(ctx, string(text), cols, func(emit func(arrow.RecordBatch) error) error {
@@ -270,7 +262,7 @@ func (x *Index) Stage(ctx context.Context, m *compute.Model, catalog, schema, na
 // selects from m, with the columns that were written. Where it cannot, the index is
 // removed.
 func (x *Index) Apply(ctx context.Context, m *compute.Model, d connectors.Delta, sql string) error {
-	cols := columns(x.spec.Table, x.spec.Columns)
+	cols := x.spec.Table.Pick(x.spec.Columns)
 	follows := len(d.Alter) == 0
 	for _, c := range cols {
 		follows = follows && slices.Contains(d.Columns, c.Name)

@@ -1,6 +1,7 @@
 package duckdb
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -234,12 +235,9 @@ var _ connectors.Fingerprinter = dialect{}
 
 // SelectFingerprint implements connectors.Fingerprinter.
 func (d dialect) SelectFingerprint(t *connectors.Table, cols []int) (connectors.Query, bool) {
-	which := make([]connectors.Column, len(cols))
-	for i, at := range cols {
-		which[i] = t.Columns[at]
-		if which[i].Collation != "" {
-			return connectors.Query{}, false
-		}
+	which := t.Pick(cols)
+	if slices.ContainsFunc(which, func(c connectors.Column) bool { return c.Collation != "" }) {
+		return connectors.Query{}, false
 	}
 	sql, ok := ducksql.Fingerprint(d.Relation(t.Relation), which)
 	return connectors.Query{SQL: sql, Columns: connectors.FingerprintColumns(connectors.Column{Native: "VARCHAR", Engine: engine})}, ok

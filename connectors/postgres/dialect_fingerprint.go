@@ -10,21 +10,13 @@ var _ connectors.Fingerprinter = dialect{}
 
 // SelectFingerprint implements connectors.Fingerprinter.
 func (d dialect) SelectFingerprint(t *connectors.Table, cols []int) (connectors.Query, bool) {
-	parts := make([]string, len(cols))
-	for i, at := range cols {
-		value, ok := fingerprintText(&t.Columns[at])
-		if !ok {
-			return connectors.Query{}, false
-		}
-		head := "'v' || "
-		if i < len(cols)-1 {
-			head += "octet_length(" + value + ") || ':' || "
-		}
-		parts[i] = "coalesce(" + head + value + ", 'n')"
+	parts, ok := connectors.FingerprintParts(t.Pick(cols), fingerprintText, func(value string) string { return "octet_length(" + value + ")" })
+	if !ok {
+		return connectors.Query{}, false
 	}
 	mark := "('x0' || substr(md5(" + strings.Join(parts, " || ") + "), 1, 15))::bit(64)::bigint"
 	sql := "SELECT count(*)::text, coalesce(mod(sum(" + mark + "), 18446744073709551616), 0)::text FROM " + d.Relation(t.Relation)
-	return connectors.Query{SQL: sql, Columns: connectors.FingerprintColumns(connectors.Column{Native: "text", Engine: engineName})}, len(cols) > 0
+	return connectors.Query{SQL: sql, Columns: connectors.FingerprintColumns(connectors.Column{Native: "text", Engine: engineName})}, true
 }
 
 // fingerprintText is a column's value as a fingerprint spells it.

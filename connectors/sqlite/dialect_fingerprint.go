@@ -11,20 +11,12 @@ var _ connectors.Fingerprinter = dialect{}
 // SelectFingerprint implements connectors.Fingerprinter with dvt's own dvt_marks, for
 // SQLite has no digest.
 func (d dialect) SelectFingerprint(t *connectors.Table, cols []int) (connectors.Query, bool) {
-	parts := make([]string, len(cols))
-	for i, at := range cols {
-		value, ok := spelled(&t.Columns[at])
-		if !ok {
-			return connectors.Query{}, false
-		}
-		head := "'v' || "
-		if i < len(cols)-1 {
-			head += "length(CAST(" + value + " AS BLOB)) || ':' || "
-		}
-		parts[i] = "coalesce(" + head + value + ", 'n')"
+	parts, ok := connectors.FingerprintParts(t.Pick(cols), spelled, func(value string) string { return "length(CAST(" + value + " AS BLOB))" })
+	if !ok {
+		return connectors.Query{}, false
 	}
 	sql := "SELECT CAST(count(*) AS TEXT) AS " + quote("rows") + ", dvt_marks(" + strings.Join(parts, " || ") + ") AS marks FROM " + d.Relation(t.Relation)
-	return connectors.Query{SQL: sql, Columns: connectors.FingerprintColumns(connectors.Column{Native: "TEXT"})}, len(cols) > 0
+	return connectors.Query{SQL: sql, Columns: connectors.FingerprintColumns(connectors.Column{Native: "TEXT"})}, true
 }
 
 // spelled is a column's value as a fingerprint spells it, if the column holds values of

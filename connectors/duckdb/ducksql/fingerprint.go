@@ -9,20 +9,12 @@ import (
 // Fingerprint sums up the rows of a FROM item over columns of it, as
 // connectors.Fingerprinter says, in two texts.
 func Fingerprint(from string, cols []connectors.Column) (sql string, ok bool) {
-	parts := make([]string, len(cols))
-	for i := range cols {
-		value, ok := spelled(&cols[i])
-		if !ok {
-			return "", false
-		}
-		head := "'v' || "
-		if i < len(cols)-1 {
-			head += "strlen(" + value + ") || ':' || "
-		}
-		parts[i] = "coalesce(" + head + value + ", 'n')"
+	parts, ok := connectors.FingerprintParts(cols, spelled, func(value string) string { return "strlen(" + value + ")" })
+	if !ok {
+		return "", false
 	}
 	mark := "('0x' || left(md5(" + strings.Join(parts, " || ") + "), 15))::BIGINT"
-	return "SELECT count(*)::VARCHAR AS \"rows\", (coalesce(sum(" + mark + "), 0) % 18446744073709551616)::VARCHAR AS marks FROM " + from, len(cols) > 0
+	return "SELECT count(*)::VARCHAR AS \"rows\", (coalesce(sum(" + mark + "), 0) % 18446744073709551616)::VARCHAR AS marks FROM " + from, true
 }
 
 // spelled is a column's value as a fingerprint spells it.
