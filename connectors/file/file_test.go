@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -273,7 +274,9 @@ func TestCSVOptions(t *testing.T) {
 		t.Error(err)
 	}
 	write(t, filepath.Join(root, "parts/2.csv"), "a;b\nx;1\n")
-	if got := fmt.Sprint(read(t, c, connectors.Relation{Name: "parts/*"})); got != "[1|2 x|1]" {
+	rows := read(t, c, connectors.Relation{Name: "parts/*"})
+	slices.Sort(rows) // two files come in any order
+	if got := fmt.Sprint(rows); got != "[1|2 x|1]" {
 		t.Error("a changed file must be looked at again:", got)
 	}
 	write(t, filepath.Join(root, "bad.csv"), "a,b\n1,2\n1,2,3\n")
