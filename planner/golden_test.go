@@ -124,10 +124,7 @@ func writeCases(t *testing.T, file string, cases []goldenCase) {
 
 func newPlanner(t testing.TB) *Planner {
 	t.Helper()
-	p, err := New(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := New()
 	t.Cleanup(func() {
 		if err := p.Close(); err != nil {
 			t.Error(err)

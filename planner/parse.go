@@ -24,6 +24,7 @@ type query struct {
 	// value may differ when the model runs: nothing that was folded may be trusted.
 	unstable string
 	volatile string // a function that gives another value at each call
+	clock    string // a function, or a name that may be one, of the frozen clock
 }
 
 // tableFunctions are those that a model may use: they compute rows from their
@@ -41,6 +42,13 @@ var volatileFunctions = []string{
 	"random", "setseed", "uuid", "gen_random_uuid", "uuidv4", "uuidv7", "nextval", "currval", "current_connection_id", "current_query",
 	"current_query_id", "current_transaction_id", "sleep_ms", "stats", "write_log", "error",
 }
+
+// frozenFunctions have a value that ClockMacros freezes, directly or inside a macro of
+// DuckDB.
+var frozenFunctions = append([]string{"ago", "pg_conf_load_time", "pg_postmaster_start_time"}, clockFunctions...)
+
+// clockNames are frozen functions where no column has the name.
+var clockNames = []string{"current_date", "current_time", "current_timestamp", "localtime", "localtimestamp"}
 
 // clockFunctions read the clock when they are called past the macros that freeze it:
 // system.main.now().
@@ -178,6 +186,15 @@ func (q *query) check(o obj, ctes []string) error {
 		}
 		if slices.Contains(volatileFunctions, name) {
 			q.volatile = name
+		}
+		if slices.Contains(frozenFunctions, name) {
+			q.clock = name
+		}
+	case "COLUMN_REF":
+		for _, name := range columnRef(o) {
+			if slices.Contains(clockNames, strings.ToLower(name)) {
+				q.clock = name
+			}
 		}
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"runtime"
 	"sync"
+	"time"
 
 	"github.com/dvt-dev/dvt/connectors"
 )
@@ -17,21 +18,18 @@ type Planner struct {
 	idle  []*shadow
 	known parsed
 
+	memory Memory // nil: none
+
 	without guard // tests only
 }
 
 // maxShadows bounds the instances: each costs about 40 MB and planning is short.
 const maxShadows = 4
 
-// New opens a planner with its first shadow; the others are opened when plans overlap.
-func New(ctx context.Context) (*Planner, error) {
-	first, err := openShadow(ctx)
-	if err != nil {
-		return nil, err
-	}
-	p := &Planner{idle: []*shadow{first}}
-	p.slots = make(chan struct{}, min(maxShadows, runtime.GOMAXPROCS(0)))
-	return p, nil
+// New is a planner without a shadow: they are opened when they are needed, and when plans
+// overlap.
+func New() *Planner {
+	return &Planner{slots: make(chan struct{}, min(maxShadows, runtime.GOMAXPROCS(0)))}
 }
 
 // Close waits for running plans and frees the shadows. Nothing may be planned after it.
@@ -85,25 +83,16 @@ func (p *Planner) with(ctx context.Context, f func(*shadow) error) error {
 // where one stands. It refuses everything but one SELECT over such relations, common
 // table expressions and table functions without data of their own.
 func (p *Planner) Relations(ctx context.Context, sql string) ([]Name, error) {
-	var names []Name
-	err := p.with(ctx, func(s *shadow) error {
-		q, err := s.parse(ctx, sql)
-		if err != nil {
-			return err
-		}
-		names = q.names
-		return nil
-	})
-	return names, err
+	q, err := p.parse(ctx, sql)
+	if err != nil {
+		return nil, err
+	}
+	return q.names, nil
 }
 
 // Plan plans one model.
 func (p *Planner) Plan(ctx context.Context, in Input) (*Plan, error) {
-	var plan *Plan
-	err := p.with(ctx, func(s *shadow) (err error) {
-		plan, err = s.plan(ctx, in, ruleSet{in.DisabledRules, p.without})
-		return err
-	})
+	plan, err := p.plan(ctx, in, ruleSet{in.DisabledRules, p.without})
 	var refused *Error
 	if errors.As(err, &refused) && refused.File == "" {
 		refused.File = in.File
@@ -114,8 +103,8 @@ func (p *Planner) Plan(ctx context.Context, in Input) (*Plan, error) {
 	return plan, nil
 }
 
-func (s *shadow) plan(ctx context.Context, in Input, rules ruleSet) (*Plan, error) {
-	q, err := s.parse(ctx, in.SQL)
+func (p *Planner) plan(ctx context.Context, in Input, rules ruleSet) (*Plan, error) {
+	q, err := p.parse(ctx, in.SQL)
 	if err != nil {
 		return nil, err
 	}
@@ -123,19 +112,12 @@ func (s *shadow) plan(ctx context.Context, in Input, rules ruleSet) (*Plan, erro
 	if err != nil {
 		return nil, err
 	}
-	if err := s.freeze(ctx, in.Now); err != nil {
-		return nil, err
-	}
-	defer s.hide(ctx)
-	if err := s.show(ctx, used); err != nil {
-		return nil, err
-	}
-	a, err := s.analyze(ctx, q, rules)
+	a, cols, err := p.analyze(ctx, q, used, in, rules)
 	if err != nil {
 		return nil, err
 	}
 	plan := &Plan{Model: in.Model, SQL: q.sql, Ordered: q.ordered, tree: a.tree}
-	if plan.Columns, err = s.columns(ctx, q, a.from); err != nil {
+	if plan.Columns, err = resultColumns(cols, a.from); err != nil {
 		return nil, err
 	}
 	if plan.Extracts, err = extracts(used, a, rules); err != nil {
@@ -148,4 +130,21 @@ func (s *shadow) plan(ctx context.Context, in Input, rules ruleSet) (*Plan, erro
 		plan.Notes = []string{a.note}
 	}
 	return plan, nil
+}
+
+// analyzeShown analyzes q over the relations that it uses, and describes its result.
+func (s *shadow) analyzeShown(ctx context.Context, q *query, used []*Relation, now time.Time, rules ruleSet) (*analysis, []connectors.Column, error) {
+	if err := s.freeze(ctx, now); err != nil {
+		return nil, nil, err
+	}
+	defer s.hide(ctx)
+	if err := s.show(ctx, used); err != nil {
+		return nil, nil, err
+	}
+	a, err := s.analyze(ctx, q, rules)
+	if err != nil {
+		return nil, nil, err
+	}
+	cols, err := s.columns(ctx, q)
+	return a, cols, err
 }

@@ -10,9 +10,8 @@ import (
 	"github.com/dvt-dev/dvt/connectors"
 )
 
-// columns describes the result of q as DuckDB binds it. from tells which columns are
-// those of a source, unchanged.
-func (s *shadow) columns(ctx context.Context, q *query, from []*origin) ([]connectors.Column, error) {
+// columns describes the result of q as DuckDB binds it.
+func (s *shadow) columns(ctx context.Context, q *query) ([]connectors.Column, error) {
 	var cols []connectors.Column
 	err := s.prepare(ctx, q.sql, func(st *duckdb.Stmt) error {
 		n, err := st.ColumnCount()
@@ -36,9 +35,12 @@ func (s *shadow) columns(ctx context.Context, q *query, from []*origin) ([]conne
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
+	return cols, err
+}
+
+// resultColumns checks the columns of a result. from tells which of them are those of a
+// source, unchanged.
+func resultColumns(cols []connectors.Column, from []*origin) ([]connectors.Column, error) {
 	if err := checkNames(cols); err != nil {
 		return nil, err
 	}

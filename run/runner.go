@@ -18,6 +18,7 @@ import (
 	"github.com/dvt-dev/dvt/compute"
 	"github.com/dvt-dev/dvt/connectors"
 	"github.com/dvt-dev/dvt/extract"
+	"github.com/dvt-dev/dvt/internal/memo"
 	"github.com/dvt-dev/dvt/planner"
 	"github.com/dvt-dev/dvt/project"
 	"github.com/dvt-dev/dvt/state"
@@ -31,6 +32,7 @@ type Options struct {
 	Range       string // --range start,end[,step]
 	Resume      bool   // go on after the chunks of first loads that failed
 	Store       bool   // --store-failures: keep the failing rows of every test
+	PlanAnew    bool   // --no-partial-parse: use no analysis that an earlier run kept
 	Version     string // of the program
 	// DisabledRules switches rules of the planner off by name, for tests.
 	DisabledRules map[string]bool
@@ -48,6 +50,7 @@ type Runner struct {
 
 	Conns   *Connections
 	planner *planner.Planner
+	plans   *memo.File // what the planner remembers; nil: nothing
 	limits  *extract.Limits
 
 	engineOnce sync.Once
@@ -64,15 +67,11 @@ type Runner struct {
 }
 
 // New prepares a runner; no connection is opened.
-func New(ctx context.Context, p *project.Project, o Options, sink Sink, log *slog.Logger) (*Runner, error) {
-	pl, err := planner.New(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("starting the planner: %w", err)
-	}
+func New(_ context.Context, p *project.Project, o Options, sink Sink, log *slog.Logger) (*Runner, error) {
 	r := &Runner{
 		Project: p, Options: o, Sink: sink, Log: log, Redact: NewRedactor(p.Outputs),
 		RunID: p.InvocationID(), Now: time.Now().UTC().Truncate(time.Microsecond),
-		planner: pl, limits: extract.NewLimits(p.Settings.ExtractParallelism),
+		planner: planner.New(), limits: extract.NewLimits(p.Settings.ExtractParallelism),
 		plannedAs: map[string][]connectors.Column{},
 	}
 	if r.RunID == "" {
@@ -88,6 +87,7 @@ func New(ctx context.Context, p *project.Project, o Options, sink Sink, log *slo
 			return e.Instance(ctx)
 		},
 	})
+	r.remember()
 	return r, nil
 }
 
@@ -110,6 +110,7 @@ func (r *Runner) Engine() (*compute.Engine, error) {
 // Close ends connections, planner and compute engine.
 func (r *Runner) Close() error {
 	errs := []error{r.Conns.Close(), r.planner.Close()}
+	r.savePlans()
 	r.engineOnce.Do(func() { r.engineErr = errors.New("the run is over") })
 	if r.engine != nil {
 		errs = append(errs, r.engine.Close())

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -27,6 +28,7 @@ type app struct {
 	threads                                                   int
 	debug, quiet, noColor                                     bool
 	store                                                     bool // --store-failures
+	partialParse, noPartialParse                              bool
 
 	started       time.Time
 	progressShown bool
@@ -60,8 +62,13 @@ func (a *app) command() *cobra.Command {
 		if a.threads < 1 && f.Changed("threads") {
 			return fmt.Errorf("--threads %d: expected 1 or more", a.threads)
 		}
+		if on, err := strconv.ParseBool(os.Getenv("DBT_PARTIAL_PARSE")); err == nil && !f.Changed("partial-parse") {
+			a.partialParse = on
+		}
 		return a.profiles.start()
 	}
+	f.BoolVar(&a.partialParse, "partial-parse", true, "use what earlier runs found out about unchanged models (also DBT_PARTIAL_PARSE)")
+	f.BoolVar(&a.noPartialParse, "no-partial-parse", false, "analyse every model anew")
 	a.profiles.flags(f)
 	f.StringVar(&a.logFormat, "log-format", "text", "text or json")
 	f.BoolVarP(&a.debug, "debug", "d", false, "print the debug log too")
@@ -158,7 +165,7 @@ func (a *app) start(ctx context.Context, which string, o run.Options) (*run.Runn
 	if err != nil {
 		return nil, err
 	}
-	o.Version = version
+	o.Version, o.PlanAnew = version, a.noPartialParse || !a.partialParse
 	a.runner, err = run.New(ctx, p, o, a, a.log)
 	return a.runner, err
 }

@@ -109,7 +109,7 @@ func (b *bench) oneRow(ctx context.Context) (float64, error) {
 	const many = 100
 	models := map[string]string{}
 	for i := range many {
-		models[fmt.Sprintf("one_%03d", i)] = "select * from {{ source('pg', 'one') }}"
+		models[fmt.Sprintf("one_%03d", i)] = fmt.Sprintf("-- %d: each is planned by itself\nselect * from {{ source('pg', 'one') }}", i)
 	}
 	dir := filepath.Join(b.dir, "onerow")
 	if err := writeProject(dir, "my", outputs(b.settings()), models); err != nil {

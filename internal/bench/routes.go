@@ -83,10 +83,7 @@ func (w *world) plan(ctx context.Context, name string, rel connectors.Relation) 
 	if err != nil {
 		return nil, err
 	}
-	p, err := planner.New(ctx)
-	if err != nil {
-		return nil, err
-	}
+	p := planner.New()
 	defer func() { _ = p.Close() }()
 	return p.Plan(ctx, planner.Input{
 		Model: "bench", SQL: fmt.Sprintf(`SELECT * FROM "%s%s"."%s"."%s"`, name, planner.Marker, rel.Schema, rel.Name), Now: time.Now(), ForceCompute: true,

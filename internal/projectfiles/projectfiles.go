@@ -21,8 +21,8 @@ func Write(dir string, files map[string]string) error {
 	return nil
 }
 
-// Many is a project of n models over two declared sources; every fifth refers to the one
-// before. No server is needed to plan them.
+// Many is a project of n models, no two alike, over two declared sources; every fifth
+// refers to the one before. No server is needed to plan them.
 func Many(n int) map[string]string {
 	files := map[string]string{
 		"dbt_project.yml": "name: many\nprofile: many\nmodels: {many: {+materialized: f_table}}\n",
@@ -36,12 +36,12 @@ sources:
 	for i := range n {
 		sql := fmt.Sprintf(`with o as (
   select id, customer_id, total, date_trunc('day', created_at) as day from {{ source('a', 'orders') }}
-  where created_at >= timestamp '2024-01-%02d 00:00:00' and status <> 'void'
+  where created_at >= timestamp '2024-01-%02d 00:%02d:%02d' and status <> 'void'
 )
 select c.country, o.day, count(*) as orders, sum(o.total) as total, rank() over (order by sum(o.total)) as r
 from o join {{ source('b', 'customers') }} c on c.id = o.customer_id
 group by 1, 2
-`, i%28+1)
+`, i%28+1, i/60, i%60)
 		if i%5 == 4 {
 			sql = fmt.Sprintf("select country, sum(total) as total from {{ ref('m%04d') }} where orders > %d group by country\n", i-1, i)
 		}
