@@ -121,6 +121,13 @@ type TargetOptions struct {
 	Format      string // file: parquet, csv, json
 	Path        string // file
 	Ordered     bool   // the model orders its rows and the target should keep that order
+	// Contract says that the table gets Constraints and no other ones: those of the table
+	// that it replaces are not kept. It is set for Swapper.Replace alone.
+	Contract    bool
+	Constraints []Constraint
+	// PointedFrom are relations that models with foreign keys to this one make: their rows
+	// may point to rows that go, for they are made anew after it.
+	PointedFrom []Relation
 }
 
 // Index is an index that the model asks for.

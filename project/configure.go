@@ -126,8 +126,8 @@ func (l *loader) configureNode(out *parsed) error {
 	n.Config = d.decode()
 	n.Tags = n.Config.Tags
 	if n.patch != nil {
-		n.Columns = l.readColumns(n.Package, n.patch.n)
-		n.Constraints = constraints(n.patch.n)
+		n.Columns = l.readColumns(n.Package, n.patch.d, n.patch.n)
+		n.Constraints = l.constraints(n)
 		if t := l.describe(n.Package, get(n.patch.n, "description")); t != "" {
 			n.Description = t
 		}

@@ -79,10 +79,10 @@ func (p *Project) manifestNode(n *Node) object {
 		"unique_id": n.UniqueID, "name": n.Name, "resource_type": n.ResourceType, "package_name": n.Package, "fqn": n.FQN,
 		"path": path, "original_file_path": original, "alias": n.Alias, "schema": n.Schema, "database": n.Connection,
 		"raw_code": n.RawCode, "language": "sql", "description": n.Description, "tags": notNil(n.Tags), "config": manifestConfig(n),
-		"meta": n.Config.Meta, "columns": manifestColumns(n.Columns), "refs": manifestRefs(n), "sources": manifestSources(n), "metrics": []any{},
+		"meta": n.Config.Meta, "columns": manifestColumns(n.Columns, n.Constraints), "refs": manifestRefs(n), "sources": manifestSources(n), "metrics": []any{},
 		"depends_on": object{"nodes": notNil(n.DependsOn), "macros": notNil(n.Macros)}, "checksum": object{"name": "sha256", "checksum": checksum(n.RawCode)},
 		"docs": object{"show": true, "node_color": nil}, "patch_path": nil, "build_path": nil, "relation_name": nil, "compiled": false,
-		"created_at": p.epoch(), "unrendered_config": object{}, "deferred": false, "group": nil, "contract": object{"enforced": false, "checksum": nil, "alias_types": true},
+		"created_at": p.epoch(), "unrendered_config": object{}, "deferred": false, "group": nil, "contract": object{"enforced": n.Contract(), "checksum": nil, "alias_types": true},
 	}
 	if n.patch != nil {
 		o["patch_path"] = n.Package + "://" + n.patch.d.file
@@ -95,7 +95,7 @@ func (p *Project) manifestNode(n *Node) object {
 	}
 	switch n.ResourceType {
 	case TypeModel:
-		o["access"], o["version"], o["latest_version"], o["constraints"], o["primary_key"] = "protected", nil, nil, []any{}, notNil(n.Config.UniqueKey)
+		o["access"], o["version"], o["latest_version"], o["constraints"], o["primary_key"] = "protected", nil, nil, manifestConstraints(n.Constraints, ""), primaryKey(n)
 		o["extra_ctes"], o["extra_ctes_injected"], o["deprecation_date"] = []any{}, o["compiled"], nil
 	case TypeSeed:
 		delete(o, "refs")
@@ -158,13 +158,40 @@ func manifestHooks(sql []string) []any {
 	return out
 }
 
-func manifestColumns(cols []ColumnSpec) object {
+func manifestColumns(cols []ColumnSpec, all []Constraint) object {
 	out := object{}
 	for _, c := range cols {
 		out[c.Name] = object{"name": c.Name, "description": c.Description, "data_type": orNil(c.DataType), "meta": c.Meta,
-			"quote": quoteValue(c.Quote), "tags": notNil(c.Tags), "constraints": []any{}}
+			"quote": quoteValue(c.Quote), "tags": notNil(c.Tags), "constraints": manifestConstraints(all, c.Name)}
 	}
 	return out
+}
+
+// manifestConstraints are the constraints written at a column, or at the model.
+func manifestConstraints(all []Constraint, column string) []any {
+	out := []any{}
+	for _, c := range all {
+		if c.OnColumn != column {
+			continue
+		}
+		o := object{"type": c.Type, "name": orNil(c.Name), "expression": orNil(c.Expression), "warn_unenforced": c.WarnUnenforced,
+			"warn_unsupported": c.WarnUnsupported, "to": orNil(c.To), "to_columns": notNil(c.ToColumns)}
+		if column == "" {
+			o["columns"] = notNil(c.Columns)
+		}
+		out = append(out, o)
+	}
+	return out
+}
+
+// primaryKey is what the contract says of it, else the model's unique_key.
+func primaryKey(n *Node) []string {
+	for _, c := range n.Constraints {
+		if c.Type == "primary_key" {
+			return notNil(c.Columns)
+		}
+	}
+	return notNil(n.Config.UniqueKey)
 }
 
 func manifestRefs(n *Node) []any {
@@ -192,7 +219,7 @@ func (p *Project) manifestSource(s *Source) object {
 		"unique_id": s.UniqueID, "name": s.Name, "source_name": s.SourceName, "resource_type": TypeSource, "package_name": s.Package,
 		"fqn": s.FQN, "path": s.Path, "original_file_path": s.Path, "identifier": s.Identifier, "schema": s.Schema, "database": s.Connection,
 		"relation_name":      quotedName(s.Connection, s.Schema, s.Identifier),
-		"source_description": "", "description": s.Description, "loader": s.Loader, "columns": manifestColumns(s.Columns), "meta": meta,
+		"source_description": "", "description": s.Description, "loader": s.Loader, "columns": manifestColumns(s.Columns, nil), "meta": meta,
 		"source_meta": meta, "tags": notNil(s.Tags), "config": object{"enabled": s.Enabled}, "quoting": object{}, "freshness": manifestFreshness(s.Freshness),
 		"loaded_at_field": orNil(s.LoadedAtField), "external": nil, "patch_path": nil, "unrendered_config": object{}, "created_at": p.epoch(),
 	}

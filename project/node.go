@@ -45,12 +45,10 @@ type Node struct {
 	Refs         []Ref
 	SourceRefs   [][2]string // source name, table name
 	Columns      []ColumnSpec
-	// Constraints are those that the properties name, for people: "not_null on id",
-	// "primary_key". They are not made.
-	Constraints []string
-	Connection  string // output name: config target, --target, the profile's default
-	Schema      string
-	Alias       string
+	Constraints  []Constraint // of the properties, the columns' first
+	Connection   string       // output name: config target, --target, the profile's default
+	Schema       string
+	Alias        string
 
 	// Federated is set for f_table, f_incremental and f_snapshot, and for promoted nodes.
 	Federated bool
@@ -109,6 +107,23 @@ type ColumnSpec struct {
 	Quote       *bool
 	Tags        []string
 	Meta        map[string]any
+}
+
+// Constraint is one that the properties name. It holds where the contract is enforced.
+type Constraint struct {
+	Type       string // not_null, check, unique, primary_key, foreign_key, custom
+	Name       string
+	Columns    []string
+	Expression string
+	To         string // ref() or source() as written
+	ToID       string // the unique id that To names, once the project is resolved
+	ToColumns  []string
+	OnColumn   string // the column that it is written at, "" = the model
+	// WarnUnenforced and WarnUnsupported: false silences that the engine does not
+	// enforce, or does not know, such constraints.
+	WarnUnenforced, WarnUnsupported bool
+
+	at pos
 }
 
 // Range is the window of a window-style model.

@@ -129,29 +129,19 @@ func (p *patch) layer(r *yamlRenderer) (layer, error) {
 	return l, nil
 }
 
-// constraints names the constraints of a model and of its columns.
-func constraints(model *yaml.Node) []string {
-	var out []string
-	for _, c := range items(get(model, "constraints")) {
-		out = append(out, text(get(c, "type")))
-	}
-	for _, col := range items(get(model, "columns")) {
-		for _, c := range items(get(col, "constraints")) {
-			out = append(out, text(get(c, "type"))+" on "+text(get(col, "name")))
-		}
-	}
-	return out
-}
-
 // readColumns reads a list of columns.
-func (l *loader) readColumns(pkg string, n *yaml.Node) []ColumnSpec {
+func (l *loader) readColumns(pkg string, d doc, n *yaml.Node) []ColumnSpec {
 	var out []ColumnSpec
 	for _, c := range items(get(n, "columns")) {
 		name := text(get(c, "name"))
 		if name == "" {
 			continue
 		}
-		s := ColumnSpec{Name: name, DataType: text(get(c, "data_type")), Description: l.describe(pkg, get(c, "description")), Meta: map[string]any{}}
+		dataType, err := l.yaml.text(d, get(c, "data_type"))
+		if err != nil { // whoever needs the type finds that it is none
+			dataType = text(get(c, "data_type"))
+		}
+		s := ColumnSpec{Name: name, DataType: dataType, Description: l.describe(pkg, get(c, "description")), Meta: map[string]any{}}
 		if q, ok := boolean(get(c, "quote")); ok {
 			s.Quote = &q
 		}

@@ -92,6 +92,11 @@ func (l *loader) depend(n *Node) {
 	if n.Test != nil && n.Test.Attached != "" {
 		deps[n.Test.Attached] = true
 	}
+	for i := range n.Constraints {
+		if id := l.pointsTo(n, &n.Constraints[i]); id != "" && id != n.UniqueID {
+			deps[id] = true
+		}
+	}
 	n.DependsOn = n.DependsOn[:0]
 	for id := range deps {
 		n.DependsOn = append(n.DependsOn, id)

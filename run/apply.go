@@ -86,7 +86,7 @@ func (r *Runner) land(ctx context.Context, p *Prepared, target connectors.Conn, 
 	spec := connectors.StageSpec{RunID: r.RunID, Target: p.Target, Columns: fit.Columns, Options: targetOptions(p.Node, p.Plan)}
 	start := time.Now()
 	src := &computed{model: m, sql: sql, res: res}
-	result, done, err := load.Apply(ctx, target, spec, d, src)
+	result, done, err := load.Apply(ctx, target, spec, d, withoutNull(p.Node, target, spec, src))
 	err = res.landed(err)
 	res.Timings.Load += time.Since(start) - src.busy
 	res.Loaded.Inserted += result.Inserted

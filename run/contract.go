@@ -8,20 +8,10 @@ import (
 	"github.com/dvt-dev/dvt/project"
 )
 
-// enforced reports whether a model has a contract: {enforced: true}.
-func enforced(n *project.Node) bool {
-	if n.ResourceType != project.TypeModel {
-		return false
-	}
-	c, ok := n.Config.Raw["contract"].(map[string]any)
-	on, _ := c["enforced"].(bool)
-	return ok && on
-}
-
 // contract compares a model's columns with those that its properties promise: names and
 // types, without lengths and precisions, as dbt does.
 func contract(n *project.Node, cols []connectors.Column) error {
-	if !enforced(n) {
+	if !n.Contract() {
 		return nil
 	}
 	var faults []string

@@ -3,7 +3,6 @@ package run
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -24,8 +23,8 @@ func (r *Runner) model(ctx context.Context, n *project.Node, res *Result) error 
 	if err != nil {
 		return err
 	}
-	if enforced(n) && len(n.Constraints) > 0 {
-		r.emit(Warn, "warning", n, "", nil, fmt.Sprintf("model '%s': the table gets no constraints, test for them with data_tests: %s", n.Name, strings.Join(n.Constraints, ", ")))
+	if err := r.warnConstraints(n, target); err != nil {
+		return err
 	}
 	if n.ResourceType == project.TypeSnapshot { // dbt's own snapshots, in DuckDB SQL
 		return r.snapshot(ctx, n, target, res)
@@ -160,10 +159,14 @@ func (r *Runner) compute(ctx context.Context, p *Prepared, target connectors.Con
 	if err != nil {
 		return err
 	}
-	spec := connectors.StageSpec{RunID: r.RunID, Target: p.Target, Columns: cols, Options: targetOptions(p.Node, plan)}
+	options, err := r.constrained(p.Node, target, targetOptions(p.Node, plan))
+	if err != nil {
+		return err
+	}
+	spec := connectors.StageSpec{RunID: r.RunID, Target: p.Target, Columns: promised(p.Node, cols), Options: options}
 	start = time.Now()
 	src := &computed{model: m, sql: plan.SQL, ordered: plan.Ordered, res: res}
-	res.Loaded, err = load.Replace(ctx, target, spec, src)
+	res.Loaded, err = load.Replace(ctx, target, spec, withoutNull(p.Node, target, spec, src))
 	res.Timings.Load += time.Since(start) - src.busy
 	r.measure(res)
 	r.Conns.Forget(p.Node.Connection, p.Target)

@@ -120,7 +120,7 @@ func (x *native) view(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if enforced(x.node) {
+	if x.node.Contract() {
 		cols, err := x.target.ResultColumns(ctx, sql)
 		if err == nil {
 			err = contract(x.node, cols)
@@ -141,7 +141,11 @@ func (x *native) table(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	x.res.Loaded, err = load.Build(ctx, x.target, x.stage(sql, nil), func(cols []connectors.Column) error { return contract(x.node, cols) })
+	s := x.stage(sql, nil)
+	if s.Options, err = x.runner.constrained(x.node, x.target, s.Options); err != nil {
+		return err
+	}
+	x.res.Loaded, err = load.Build(ctx, x.target, s, func(cols []connectors.Column) error { return contract(x.node, cols) })
 	x.res.RowsOut = x.res.Loaded.Inserted
 	x.res.Response = fmt.Sprintf("SELECT %d", x.res.RowsOut)
 	return err

@@ -21,9 +21,13 @@ func (r *Runner) stream(ctx context.Context, p *Prepared, target connectors.Conn
 	progress, end := r.begin(p.Node.Name)
 	defer end()
 	src.progress = progress
-	spec := connectors.StageSpec{RunID: r.RunID, Target: p.Target, Columns: p.Plan.Columns, Options: targetOptions(p.Node, p.Plan)}
+	options, err := r.constrained(p.Node, target, targetOptions(p.Node, p.Plan))
+	if err != nil {
+		return err
+	}
+	spec := connectors.StageSpec{RunID: r.RunID, Target: p.Target, Columns: promised(p.Node, p.Plan.Columns), Options: options}
 	start := time.Now()
-	res.Loaded, err = load.Replace(ctx, target, spec, src)
+	res.Loaded, err = load.Replace(ctx, target, spec, withoutNull(p.Node, target, spec, src))
 	res.Timings.Load += time.Since(start) - src.stat.Elapsed
 	res.Timings.Extract += src.stat.Elapsed
 	res.addExtracts([]extract.Stat{src.stat})

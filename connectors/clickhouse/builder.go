@@ -71,6 +71,11 @@ func (c *conn) StageSelect(ctx context.Context, s connectors.StageSelect) (conne
 	if err := c.run(ctx, false, createSelectedSQL(st.sqlName(), st.defs, s.Options, s.SQL), nil); err != nil {
 		return st, out, err
 	}
+	if s.Columns = out.Columns; len(s.Options.Constraints) > 0 {
+		if err := st.require(ctx, s.StageSpec); err != nil {
+			return st, out, err
+		}
+	}
 	rows, err := c.text(ctx, countSQL(st.sqlName()))
 	if err != nil || len(rows) != 1 {
 		return st, out, errors.Join(err, errors.New("counting the staged rows"))

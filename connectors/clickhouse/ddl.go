@@ -49,6 +49,10 @@ type columnDef struct {
 // key names are not Nullable: ClickHouse refuses NULL there.
 func (f *facts) columnDefs(spec connectors.StageSpec) ([]columnDef, error) {
 	keyed := keyWords(append(slices.Clone(spec.Options.OrderBy), spec.Options.PartitionBy...))
+	required, err := requiredColumns(spec)
+	if err != nil {
+		return nil, err
+	}
 	var defs []columnDef
 	for _, c := range spec.Columns {
 		text, own := spec.Options.ColumnTypes[c.Name]
@@ -58,7 +62,7 @@ func (f *facts) columnDefs(spec connectors.StageSpec) ([]columnDef, error) {
 				return nil, err
 			}
 		}
-		if keyed[c.Name] && !own {
+		if keyed[c.Name] && !own || required[c.Name] {
 			t, err := parseType(text)
 			if err != nil {
 				return nil, &connectors.TypeError{Column: c.Name, Native: text, Reason: err.Error()}

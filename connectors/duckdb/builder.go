@@ -112,7 +112,7 @@ func (x *staging) fillFrom(ctx context.Context, sql string) (connectors.Selected
 		return out, err
 	}
 	if out.Rows, err = x.s.Count(ctx, d.insertSelect(st, sql)); err != nil {
-		return out, err
+		return out, x.blame(ctx, inParens(sql), err)
 	}
 	out.Columns, err = x.c.columnsOf(ctx, x.s, d.columnsQuery(st), func(name string) string { return d.selectColumn(st, name) })
 	x.spec.Columns, x.rows, x.filled = out.Columns, out.Rows, true

@@ -29,6 +29,8 @@ type staging struct {
 	release func() // of the writable file, once it is open
 	inTx    bool
 	filled  bool // the rows are in the table stagingName of the open transaction
+
+	contract []connectors.Constraint // what the staging table holds its rows to
 }
 
 // Stage checks the types and makes the table for the rows.
@@ -206,20 +208,25 @@ func (x *staging) load(ctx context.Context, source string) error {
 		names[i] = col[0]
 		exprs[i] = cast(quote(col[0]), col[0], x.from[i], col[1], row)
 	}
+	ordered := source
 	if source == rowsTable && x.spec.Options.Ordered {
-		source = inOrder(source)
+		ordered = inOrder(source)
 	}
-	x.rows, err = x.s.Count(ctx, d.insert(d.Relation(st), names, exprs, source))
+	x.rows, err = x.s.Count(ctx, d.insert(d.Relation(st), names, exprs, ordered))
 	if err != nil {
-		return ducksql.ValueError(err)
+		return x.blame(ctx, source, ducksql.ValueError(err))
 	}
 	x.filled = true
 	return nil
 }
 
-// keepConstraints makes the staging table anew from the target's own definition when the
-// columns are the same, so that keys, checks and defaults stay.
+// keepConstraints makes the staging table anew with the constraints of the contract, or
+// from the target's own definition when the columns are the same, so that keys, checks and
+// defaults stay.
 func (x *staging) keepConstraints(ctx context.Context, st connectors.Relation, made [][]string) error {
+	if x.spec.Options.Contract {
+		return x.underContract(ctx, st, made)
+	}
 	d := x.c.dialect
 	old, err := x.c.find(ctx, x.s, x.spec.Target)
 	if errors.Is(err, connectors.ErrNotFound) || err == nil && old.view {

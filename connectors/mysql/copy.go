@@ -59,7 +59,7 @@ func (m *merge) applyToCopy(ctx context.Context) (out connectors.Applied, err er
 		return out, err
 	}
 	h.watch(m.s.id)
-	return out, m.s.swap(ctx, st, "BASE TABLE", foreign, nil)
+	return out, m.s.swap(ctx, st, "BASE TABLE", &keep{parts: foreign}, nil)
 }
 
 // copyable refuses tables that cannot be exchanged for a copy.

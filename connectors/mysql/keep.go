@@ -3,6 +3,7 @@ package mysql
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/dvt-dev/dvt/connectors"
@@ -166,24 +167,45 @@ type keep struct {
 	fresh *connectors.Table // the staging table as the catalog has it
 	parts []string
 	built []index
+	// Of the contract:
+	required map[string]bool // columns that are NOT NULL
+	keys     []string        // the parts for its constraints
+	made     []made
 }
 
-// kept gathers, in one list, the model's own indexes and what old has.
-func (s *session) kept(ctx context.Context, st *staging, old *connectors.Table, info *details) ([]string, error) {
+// kept gathers the parts for the model's own indexes and the contract's constraints, and
+// for what old has.
+func (s *session) kept(ctx context.Context, st *staging, old *connectors.Table, info *details) (*keep, error) {
 	fresh, _, err := s.describe(ctx, st.rel)
 	if err != nil {
 		return nil, err
 	}
 	k := &keep{d: dialect{s.c}, st: st, old: old, info: info, fresh: fresh}
-	if old != nil {
+	var taken map[string]bool
+	if old != nil && st.spec.Options.Contract {
+		if taken, err = s.taken(ctx, old.Relation); err != nil {
+			return nil, err
+		}
+	}
+	if err := k.contract(taken); err != nil {
+		return nil, err
+	}
+	if old == nil {
+		k.nulls()
+	} else {
 		all, err := s.indexes(ctx, old.Relation)
 		if err != nil {
 			return nil, err
 		}
+		if st.spec.Options.Contract {
+			all = slices.DeleteFunc(all, func(ix index) bool { return ix.unique })
+		}
 		k.columns(all)
 		k.indexes(all)
-		if err := k.constraints(ctx, s); err != nil {
-			return nil, err
+		if !st.spec.Options.Contract {
+			if err := k.constraints(ctx, s); err != nil {
+				return nil, err
+			}
 		}
 		if info.comment != "" {
 			k.parts = append(k.parts, commentPart(info.comment))
@@ -192,7 +214,8 @@ func (s *session) kept(ctx context.Context, st *staging, old *connectors.Table, 
 	if err := k.wanted(); err != nil {
 		return nil, err
 	}
-	return k.parts, nil
+	k.parts = append(k.parts, k.keys...)
+	return k, nil
 }
 
 func (k *keep) drop(what, name, why string) {
@@ -221,15 +244,18 @@ func (k *keep) columns(all []index) {
 	}
 	for _, t := range k.st.cols {
 		i := k.old.Index(t.col.Name)
+		if i < 0 && k.required[t.col.Name] {
+			k.parts = append(k.parts, modifyPart(t, true, "", ""))
+		}
 		if i < 0 {
 			continue
 		}
 		x := k.info.columns[i]
-		notNull := primary[t.col.Name]
+		notNull := primary[t.col.Name] || k.required[t.col.Name]
 		attributes := ""
 		generated := strings.Contains(x.attribute, "GENERATED") && !strings.Contains(x.attribute, "DEFAULT_GENERATED")
 		if k.unchanged(t.col.Name) && !generated {
-			notNull = notNull || !k.old.Columns[i].Nullable
+			notNull = notNull || !k.old.Columns[i].Nullable && !k.st.spec.Options.Contract
 			attributes = k.d.defaultText(x, t.nat.base)
 		}
 		if notNull || attributes != "" || x.comment != "" {

@@ -171,6 +171,11 @@ func (st *staging) keyLengths(ctx context.Context) (map[string]int, error) {
 	for _, ix := range o.Indexes {
 		names = append(names, ix.Columns...)
 	}
+	for _, c := range o.Constraints {
+		if c.Kind != connectors.NotNull && c.Kind != connectors.Check {
+			names = append(names, c.Columns...)
+		}
+	}
 	for n := range old {
 		names = append(names, n)
 	}

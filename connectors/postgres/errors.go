@@ -20,6 +20,7 @@ const (
 	codeDeadlock         = "40P01"
 	codeDuplicateSchema  = "42P06"
 	codeUniqueViolation  = "23505"
+	codeForeignKey       = "23503"
 	codeUndefinedObject  = "42704"
 	codeLimitExceeded    = "54000"
 	codeAdminShutdown    = "57P01"

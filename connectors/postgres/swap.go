@@ -47,6 +47,9 @@ func (c *conn) Replace(ctx context.Context, s connectors.Staging) error {
 
 func (st *staging) replace(ctx context.Context) error {
 	c, pc := st.c, st.conn()
+	if err := st.constrain(ctx); err != nil {
+		return err
+	}
 	if err := c.exec(ctx, pc, "SAVEPOINT dvt_prepare"); err != nil {
 		return err
 	}
@@ -213,11 +216,27 @@ func (st *staging) swap(ctx context.Context, p *swapPlan, old *object, timeout t
 		}
 	}
 	for _, sql := range p.after {
-		if err := c.exec(ctx, pc, sql); err != nil {
+		if err := st.finish(ctx, p, sql); err != nil {
 			return p.explain(sql, err)
 		}
 	}
 	return nil
+}
+
+// finish runs a statement of plan.after. A foreign key of a table that is made anew after
+// this one holds for new rows only, if those that it has point to rows that have gone.
+func (st *staging) finish(ctx context.Context, p *swapPlan, sql string) error {
+	c, pc := st.c, st.conn()
+	other := p.unchecked[sql]
+	if other == "" {
+		return c.exec(ctx, pc, sql)
+	}
+	err := c.exec(ctx, pc, "SAVEPOINT dvt_foreign; "+sql)
+	if !hasCode(err, codeForeignKey) {
+		return err
+	}
+	c.log.Warn("rows point to rows that are gone, until they are loaded anew", "relation", st.target.String(), "error", err)
+	return c.exec(ctx, pc, "ROLLBACK TO SAVEPOINT dvt_foreign; "+other)
 }
 
 // refill replaces the rows of the old table by the staged ones.

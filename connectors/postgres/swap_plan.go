@@ -23,6 +23,7 @@ type swapPlan struct {
 	after      []string
 	lost       []string
 	about      map[string]string // statement → what it is about, for messages
+	unchecked  map[string]string // statement of after → the one in its place if rows violate it
 }
 
 // planSwap decides. old is nil when there is no target.
@@ -36,12 +37,13 @@ type swapPlan struct {
 //   - Dependents and other columns: plain views are dropped and made again, anything
 //     else is refused by name.
 func planSwap(d dialect, st *staging, old, fresh *object, wanted []wantedIndex) (*swapPlan, error) {
-	p := &swapPlan{about: map[string]string{}, keeps: fresh.columnNames(), fresh: fresh.name}
+	p := &swapPlan{about: map[string]string{}, unchecked: map[string]string{}, keeps: fresh.columnNames(), fresh: fresh.name}
 	b := &swapBuilder{dialect: d, plan: p, st: st, old: old, fresh: fresh, wanted: wanted}
 	if old == nil {
 		b.indexes(nil)
 		p.swap = append(p.swap, d.renameTableSQL(st.rel, st.target.Name))
 		b.renameParts()
+		b.contract()
 		return p, nil
 	}
 	equal := sameColumns(old, fresh)
@@ -102,6 +104,9 @@ type swapBuilder struct {
 	parts      int
 }
 
+// byContract: the contract decides about constraints, and the old table's are not kept.
+func (b *swapBuilder) byContract() bool { return b.st.spec.Options.Contract }
+
 // keeps reports whether the new table has all columns of a part; unchanged whether they
 // have their old types too.
 func (b *swapBuilder) keeps(p objectPart) bool {
@@ -133,7 +138,9 @@ func (b *swapBuilder) rename() {
 	p.replaces, p.views = b.old, b.old.views
 	if table {
 		b.columns()
-		b.constraints()
+		if !b.byContract() {
+			b.constraints()
+		}
 		p.lock = b.lockSQL(target, "ACCESS EXCLUSIVE")
 	}
 	b.indexes(b.old)
@@ -147,6 +154,7 @@ func (b *swapBuilder) rename() {
 	}
 	p.swap = append(p.swap, dropSQL(b.old), b.renameTableSQL(b.st.rel, target.Name))
 	b.renameParts()
+	b.contract()
 	if table {
 		b.late()
 	}
@@ -171,7 +179,7 @@ func (b *swapBuilder) columns() {
 		if !b.fresh.has(c) {
 			continue
 		}
-		if c.notNull {
+		if c.notNull && !b.byContract() {
 			b.plan.prepare = append(b.plan.prepare, b.alterColumnSQL(b.st.rel, c.name, "SET NOT NULL"))
 		}
 		if c.def != "" && !owned[c.name] {
@@ -229,11 +237,12 @@ func (b *swapBuilder) indexes(old *object) {
 			have = append(have, i)
 		}
 		for _, k := range old.keyIndexes {
-			if b.unchanged(k) {
+			if b.unchanged(k) && !b.byContract() {
 				have = append(have, k)
 			}
 		}
 	}
+	have = append(have, b.fresh.keyIndexes...)
 	for _, w := range b.wanted {
 		if w.satisfied(have) {
 			continue
@@ -257,7 +266,7 @@ func (b *swapBuilder) renameParts() { b.plan.swap = append(b.plan.swap, b.rename
 func (b *swapBuilder) late() {
 	target := b.Relation(b.st.target)
 	for _, k := range b.old.constraints {
-		if k.kind == "f" && b.unchanged(k) {
+		if k.kind == "f" && b.unchanged(k) && !b.byContract() {
 			b.add(b.addConstraintSQL(target, k.name, k.def), "making the foreign key "+k.name+" again")
 			if k.comment != "" {
 				b.plan.swap = append(b.plan.swap, commentSQL(partOf("CONSTRAINT", k.name, target), k.comment))
@@ -330,6 +339,9 @@ func (b *swapBuilder) addForeign() {
 		sql := b.addConstraintSQL(k.on, k.name, k.def)
 		b.plan.after = append(b.plan.after, sql)
 		b.plan.about[sql] = "making the foreign key " + k.name + " of " + k.on + " again"
+		if b.pointsAnew(k) {
+			b.plan.unchecked[sql] = sql + notValid
+		}
 		if k.comment != "" {
 			b.plan.after = append(b.plan.after, commentSQL(partOf("CONSTRAINT", k.name, k.on), k.comment))
 		}
@@ -343,6 +355,9 @@ func (b *swapBuilder) inPlace() {
 	on := b.Relation(target)
 	p.lock = b.lockSQL(target, "SHARE ROW EXCLUSIVE") // readers go on
 	b.dropForeign()
+	if b.byContract() {
+		b.contractInPlace()
+	}
 	for _, t := range b.old.triggers {
 		if t.kind != "D" {
 			p.swap = append(p.swap, alterTriggerSQL(on, t.name, "DISABLE"))

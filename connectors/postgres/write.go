@@ -28,6 +28,7 @@ type staging struct {
 	copy    *copyIn // the running COPY, nil before the first batch
 	count   int64   // rows that the server holds, after Seal
 	sealed  bool
+	placed  []placed // once constrained
 }
 
 var _ connectors.Staging = (*staging)(nil)

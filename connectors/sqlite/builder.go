@@ -187,11 +187,17 @@ func (st *staging) copy(ctx context.Context, to connectors.Relation, cols []conn
 			types[i] = col.Native
 		}
 		create = d.createTable(to, cols, types)
+		if to == st.rel {
+			var err error
+			if create, err = st.createSQL(cols, types); err != nil {
+				return err
+			}
+		}
 	}
 	if err := st.s.exec(ctx, create); err != nil {
 		return err
 	}
-	return st.s.exec(ctx, d.insertFrom(to, source))
+	return st.blame(st.s.exec(ctx, d.insertFrom(to, source)))
 }
 
 // settle gives undeclared columns of a filled table a type.

@@ -33,12 +33,13 @@ const (
 
 // Primary result codes that callers decide by.
 const (
-	codeAny       = 1
-	codeBusy      = 5
-	codeLocked    = 6
-	codeInterrupt = 9
-	codeFull      = 13
-	codeNotADB    = 26
+	codeAny        = 1
+	codeBusy       = 5
+	codeLocked     = 6
+	codeInterrupt  = 9
+	codeFull       = 13
+	codeConstraint = 19
+	codeNotADB     = 26
 )
 
 // libVersion is SQLite's own version: "3.50.4".

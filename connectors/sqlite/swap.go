@@ -80,6 +80,9 @@ func (st *staging) swap(ctx context.Context) error {
 	if err := st.indexes(ctx, old); err != nil {
 		return err
 	}
+	if err := st.orphans(ctx); err != nil {
+		return err
+	}
 	// A view that read the old table must not be left broken by a column that is gone.
 	for _, name := range healthy {
 		if strings.EqualFold(name, st.target.Name) {
@@ -154,7 +157,10 @@ func (st *staging) indexes(ctx context.Context, old []dependent) error {
 func (st *staging) wanted() []connectors.Index {
 	all := slices.Clone(st.spec.Options.Indexes)
 	add := func(cols []string) {
-		if len(cols) > 0 && !slices.ContainsFunc(all, func(x connectors.Index) bool { return slices.EqualFunc(x.Columns, cols, strings.EqualFold) }) {
+		keyed := slices.ContainsFunc(st.contract, func(c connectors.Constraint) bool {
+			return (c.Kind == connectors.PrimaryKey || c.Kind == connectors.Unique) && slices.EqualFunc(c.Columns, cols, strings.EqualFold)
+		})
+		if len(cols) > 0 && !keyed && !slices.ContainsFunc(all, func(x connectors.Index) bool { return slices.EqualFunc(x.Columns, cols, strings.EqualFold) }) {
 			all = append(all, connectors.Index{Columns: cols})
 		}
 	}

@@ -59,6 +59,8 @@ type staging struct {
 	failed  error // of the timer's commit
 	rows    int64
 	swapped bool
+
+	contract []connectors.Constraint // what the staging table holds its rows to
 }
 
 func (c *conn) Stage(ctx context.Context, spec connectors.StageSpec) (connectors.Staging, error) {
@@ -105,7 +107,11 @@ func (st *staging) create(ctx context.Context) error {
 		}
 	}
 	if like == "" || err != nil {
-		if err := st.s.exec(ctx, st.c.d.createTable(st.rel, st.spec.Columns, st.types)); err != nil {
+		sql, err := st.createSQL(st.spec.Columns, st.types)
+		if err != nil {
+			return err
+		}
+		if err := st.s.exec(ctx, sql); err != nil {
 			return err
 		}
 	}
@@ -119,6 +125,9 @@ func (st *staging) create(ctx context.Context) error {
 // likeTarget is the target's own CREATE TABLE under the staging table's name, "" when
 // it has other columns or is no plain table.
 func (st *staging) likeTarget(ctx context.Context) (string, error) {
+	if st.spec.Options.Contract { // which decides about all constraints
+		return "", nil
+	}
 	t, err := st.c.describe(ctx, st.s, st.target)
 	if errors.Is(err, connectors.ErrNotFound) || err == nil && (t.View || len(t.Columns) != len(st.types)) {
 		return "", nil
@@ -243,7 +252,7 @@ func (st *staging) Write(ctx context.Context, rec arrow.RecordBatch) error {
 	}
 	if err := st.run(ctx, params, rec.NumRows()); err != nil {
 		st.rollback()
-		return err
+		return st.blame(err)
 	}
 	st.rows += rec.NumRows()
 	if held := time.Since(st.since); held < holdTime {
