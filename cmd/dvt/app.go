@@ -77,7 +77,7 @@ func (a *app) command() *cobra.Command {
 	root.AddCommand(
 		a.initCommand(), a.debugCommand(), a.compileCommand(), a.explainCommand(), a.runCommand(), a.buildCommand(), a.showCommand(),
 		a.seedCommand(), a.snapshotCommand(), a.testCommand(), a.sourceCommand(), a.retryCommand(),
-		a.lsCommand(), a.cleanCommand(), a.stateCommand(), a.syncCommand(), a.versionCommand(),
+		a.lsCommand(), a.cleanCommand(), a.stateCommand(), a.syncCommand(), a.docsCommand(), a.versionCommand(),
 		a.unsupported("deps", "put the packages' folders into dbt_packages/ (dbt deps does that) or copy their macros into macros/"),
 		a.unsupported("run-operation", "run a statement as a hook, or with the engine's own client"),
 	)
