@@ -80,13 +80,17 @@ func timeLiteral(t *chType, k int64) string {
 }
 
 // floatLiteral is a number literal: the text that toFloat64 takes is read with an error
-// in the last digit by old servers, number literals exactly.
+// in the last digit by old servers, number literals exactly. `5e-324` is a syntax error
+// there, as is any decimal below the smallest normal number; hexadecimal it is a number.
 func floatLiteral(f float64) string {
 	if math.IsInf(f, 0) {
 		return formatFloat(f, 64)
 	}
 	if f == 0 {
 		return "0e0"
+	}
+	if math.Abs(f) < 0x1p-1022 {
+		return strconv.FormatFloat(f, 'x', -1, 64)
 	}
 	return strconv.FormatFloat(f, 'e', -1, 64)
 }

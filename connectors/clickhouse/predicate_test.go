@@ -48,7 +48,7 @@ var predColumns = []predColumn{
 	{"d18b", "Nullable(Decimal(18, 4))", []string{"0", "1.5", "3.3333", "NULL"}, ""},
 	{"d38", "Nullable(Decimal(38, 10))", []string{"0", "1.5", "-2.25", "9999999999999999999999999999.9999999999", "0.0000000001", "NULL"}, ""},
 	{"f32", "Nullable(Float32)", []string{"0", "-0.0", "0.1", "1.5", "nan", "inf", "-inf", "16777216", "NULL"}, ""},
-	{"f64", "Nullable(Float64)", []string{"0", "-0.0", "0.1", "1.5", "nan", "inf", "-inf", "1e300", "-1e-300", "9007199254740992", "NULL"}, ""},
+	{"f64", "Nullable(Float64)", []string{"0", "-0.0", "0.1", "1.5", "nan", "inf", "-inf", "1e300", "-1e-300", "0x1p-1074", "-0x1.2688b70e62bp-1030", "9007199254740992", "NULL"}, ""},
 	{"f64b", "Float64", []string{"0", "0.1", "1.5", "nan", "inf", "1e300", "0.30000000000000004"}, ""},
 	{"s", "Nullable(String)", append(quotedTexts(), "NULL", "NULL", "NULL"), ""},
 	{"s2", "String", quotedTexts(), ""},
@@ -281,7 +281,7 @@ func (g *predGen) value(typ connectors.Type) (v connectors.Value, ok bool) {
 		if k == connectors.Float && g.rnd.IntN(2) == 0 {
 			v.Type = typ
 		}
-		v.Float = pick(g, []float64{0, math.Copysign(0, -1), 0.1, 1.5, math.NaN(), math.Inf(1), math.Inf(-1), 1e300, -1e-300, 16777217, 9007199254740993, 0.30000000000000004, 1.4999999999999998, 123456.789e-30})
+		v.Float = pick(g, []float64{0, math.Copysign(0, -1), 0.1, 1.5, math.NaN(), math.Inf(1), math.Inf(-1), 1e300, -1e-300, 5e-324, -1e-310, 16777217, 9007199254740993, 0.30000000000000004, 1.4999999999999998, 123456.789e-30})
 		if v.Type.Kind == connectors.Float {
 			v.Float = float64(float32(v.Float))
 		}
