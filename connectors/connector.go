@@ -72,6 +72,17 @@ type Snapshot interface {
 	Close() error
 }
 
+// SerialSnapshot is a Snapshot with Parallel reads that can also make some of them one
+// after another in one session, in which no other can empty or replace, between two
+// reads, a relation that the first one read. Several extracts of one relation are read so.
+// Without it they are reads of the Snapshot like all others, and a Table is Stable only
+// where these are as good.
+type SerialSnapshot interface {
+	// Serial opens such a session. Its reads are not parallel; Close leaves the snapshot
+	// open.
+	Serial(ctx context.Context) (Snapshot, error)
+}
+
 // Inliner is a source that the compute engine can open itself (a DuckDB file,
 // Parquet, CSV, JSON). Without it rows go through Read.
 type Inliner interface {

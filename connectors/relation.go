@@ -41,6 +41,28 @@ type Table struct {
 	Columns     []Column
 	PrimaryKey  []string
 	RowEstimate int64 // the engine's own guess, -1 if it has none
+	// Stats are the engine's own statistics of Columns, in their order; nil where it has
+	// none or reading them would cost more than the catalog's other facts.
+	Stats []Stat
+	// Stable says that two reads of one Snapshot see the same rows of it, whatever
+	// others do meanwhile. It is false for what has no snapshot, for a table of a storage
+	// engine without versions, for a foreign table and for a view, which may read one.
+	Stable bool
+}
+
+// Stat is what an engine's statistics say of a column. They may be old and wrong: they
+// choose between ways that are all right.
+type Stat struct {
+	Distinct int64 // about how many values it has, 0 = not known
+	Width    int   // bytes of a value on average, 0 = not known
+}
+
+// Stat is what is known of column i.
+func (t *Table) Stat(i int) Stat {
+	if len(t.Stats) != len(t.Columns) {
+		return Stat{}
+	}
+	return t.Stats[i]
 }
 
 // Index is the position of the column called name (exact spelling), -1 if absent.

@@ -67,7 +67,7 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	return fmt.Sprintf("extracting %s from %s: %v", e.Extract.Relation.Label, e.Extract.Relation.Connection, e.Err)
+	return fmt.Sprintf("extracting %s from %s: %v", e.Extract.Relation.Title(), e.Extract.Relation.Connection, e.Err)
 }
 func (e *Error) Unwrap() error { return e.Err }
 
@@ -145,18 +145,56 @@ func (j *job) run(ctx context.Context, which []int) (err error) {
 		source, parallel = snapshot, snapshot.Parallel()
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	if !parallel {
-		group.SetLimit(1)
+	turns := [][]int{which}
+	if parallel {
+		turns = j.turns(which)
 	}
-	for _, i := range which {
-		group.Go(func() error {
-			if err := j.one(ctx, i, source); err != nil {
-				return &Error{Extract: &j.plan.Extracts[i], Err: err}
-			}
-			return nil
-		})
+	for _, turn := range turns {
+		group.Go(func() error { return j.inTurn(ctx, turn, source) })
 	}
 	return group.Wait()
+}
+
+// turns divides extracts into those that are made one after another: those of one
+// relation.
+func (j *job) turns(which []int) [][]int {
+	var out [][]int
+	at := map[string]int{}
+	for _, i := range which {
+		rel := &j.plan.Extracts[i].Relation
+		key := fmt.Sprintf("%q", []string{rel.Schema, rel.Name})
+		k, ok := at[key]
+		if !ok || rel.Use == 0 {
+			k = len(out)
+			at[key] = k
+			out = append(out, nil)
+		}
+		out[k] = append(out[k], i)
+	}
+	return out
+}
+
+// inTurn makes extracts one after another. Several of one relation are read in one
+// session of a snapshot that has sessions of its own for its reads; see SerialSnapshot.
+func (j *job) inTurn(ctx context.Context, turn []int, source reader) (err error) {
+	if s, ok := source.(connectors.SerialSnapshot); ok && len(turn) > 1 {
+		one, e := s.Serial(ctx)
+		if e != nil {
+			return fmt.Errorf("opening a session on %s: %w", j.connection, e)
+		}
+		defer func() {
+			if e := one.Close(); e != nil && err == nil {
+				err = fmt.Errorf("closing a session on %s: %w", j.connection, e)
+			}
+		}()
+		source = one
+	}
+	for _, i := range turn {
+		if err := j.one(ctx, i, source); err != nil {
+			return &Error{Extract: &j.plan.Extracts[i], Err: err}
+		}
+	}
+	return nil
 }
 
 // reads counts the extracts that are sent to the source.

@@ -43,7 +43,7 @@ func (j *job) reduced(ctx context.Context, i int) (*planner.Extract, error) {
 			break
 		}
 		if err := j.reduce(ctx, at); err != nil {
-			return nil, fmt.Errorf("reading the keys of %s: %w", j.plan.Extracts[k.From].Relation.Label, err)
+			return nil, fmt.Errorf("reading the keys of %s: %w", j.plan.Extracts[k.From].Relation.Title(), err)
 		}
 	}
 	return &j.plan.Extracts[i], nil

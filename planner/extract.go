@@ -133,7 +133,7 @@ func (x *Extract) take(p *connectors.Pred, lost []string, text string) {
 		if len(lost) > 0 {
 			c.Verdict = connectors.Superset
 		}
-		x.Pushed = append(x.Pushed, c)
+		x.Pushed, x.sent = append(x.Pushed, c), append(x.sent, p)
 		if x.Where != "" {
 			x.Where += " AND "
 		}

@@ -397,6 +397,9 @@ func (g *generator) query() string {
 	if g.prefer == guardFree || g.prefer == guardOnce || g.prefer == "" && g.chance(15) {
 		return g.keyed()
 	}
+	if g.prefer == guardPlace || g.prefer == "" && g.chance(12) {
+		return g.again()
+	}
 	with, ctes := g.ctes()
 	depth := 2 + g.r.Intn(2)
 	if g.prefer != "" {
@@ -438,4 +441,40 @@ func (g *generator) query() string {
 		return with + "SELECT DISTINCT " + sel + " FROM " + from + where
 	}
 	return with + "SELECT " + sel + " FROM " + from + where
+}
+
+// again is a model that names one relation in several places, each with needs of its own.
+func (g *generator) again() string {
+	t, a, b, c := g.table(), g.alias(), g.alias(), g.alias()
+	part := func(x string) string {
+		where := ""
+		if g.chance(80) {
+			where = " WHERE " + g.pick("y.k = "+g.constant("k"), "y.n IN (1, 2)", "y.id < 12", "y.id >= 12", g.pred([]string{"y"}, 1))
+		}
+		limit := ""
+		if g.chance(15) {
+			limit = " ORDER BY " + g.order("y") + " LIMIT 6"
+		}
+		return "(SELECT * FROM " + t + " y" + where + limit + ") " + x
+	}
+	out := func(x string, n int) string {
+		_, q := g.column([]string{x})
+		return fmt.Sprintf("%s AS o%d", q, n)
+	}
+	switch g.r.Intn(6) {
+	case 0: // a relation with itself
+		return "SELECT " + out(a, 0) + ", " + out(b, 1) + " FROM " + part(a) + " " + g.pick("JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN") + " " + part(b) + " ON " + g.keys(a, b)
+	case 1: // two branches of a UNION
+		o, _ := g.column([]string{a})
+		other := g.pick(o, o, "NULL")
+		return "SELECT " + a + "." + o + " AS o0, " + a + ".id AS o1 FROM " + part(a) + " " + g.pick("UNION ALL", "UNION", "EXCEPT", "INTERSECT") + " SELECT " + other + ", " + g.pick("k", "id") + " FROM " + part(b)
+	case 2: // a common table expression used twice, beside the relation
+		return "WITH w AS " + g.pick("", "MATERIALIZED ", "NOT MATERIALIZED ") + "(SELECT * FROM " + part("x") + ") SELECT " + out(a, 0) + ", " + out(b, 1) + ", " + out(c, 2) +
+			" FROM w " + a + " JOIN w " + b + " ON " + g.keys(a, b) + " " + g.pick("JOIN", "LEFT JOIN") + " " + part(c) + " ON " + g.keys(b, c)
+	case 3: // looked up in itself
+		return "SELECT " + out(a, 0) + " FROM " + part(a) + " WHERE " + a + ".k " + g.pick("IN", "NOT IN") + " (SELECT " + b + "." + g.pick("id", "k", "n") + " FROM " + part(b) + ")"
+	case 4: // each row beside an aggregate of the same relation
+		return "SELECT " + out(a, 0) + ", (SELECT " + g.pick("count(*)", "max("+b+".n)", "min("+b+".ts)") + " FROM " + part(b) + g.pick("", " WHERE "+b+".k = "+a+".k") + ") AS o1 FROM " + part(a)
+	}
+	return "SELECT " + out(a, 0) + ", " + out(b, 1) + ", " + out(c, 2) + " FROM " + part(a) + " JOIN " + g.pick(g.table()+" "+b, part(b)) + " ON " + g.keys(a, b) + " LEFT JOIN " + part(c) + " ON " + g.keys(b, c)
 }

@@ -32,16 +32,16 @@ type fuzzStats struct {
 	scans, limits, whole, staged         int // extracts, and rows
 	pushed, exact, kept                  int // predicates: pushed, of these exactly; kept
 	extremes, streamed, keys, ranges, no int // extracts of one row, streamed plans; reductions by keys, by a range, without an answer
-	noted                                int // plans with notes
+	noted, apart                         int // plans with notes; relations read by several extracts
 }
 
 func percent(part, of int) int { return 100 * part / max(of, 1) }
 
 func (s fuzzStats) String() string {
 	return fmt.Sprintf("%d queries compared, %d%% with rows; %d refused by DuckDB, %d where DuckDB's optimizer differs; of %d predicates %d%% pushed (%d%% exactly); "+
-		"%d extracts bring %d%% of the rows, %d with a limit, %d of one row; %d keys, %d ranges, %d neither; %d streamed; %d notes",
+		"%d extracts bring %d%% of the rows, %d with a limit, %d of one row; %d keys, %d ranges, %d neither; %d streamed; %d notes; %d relations by several extracts",
 		s.compared, percent(s.nonEmpty, s.compared), s.refused, s.duckdb, s.pushed+s.kept, percent(s.pushed, s.pushed+s.kept), percent(s.exact, s.pushed+s.kept),
-		s.scans, percent(s.staged, s.whole), s.limits, s.extremes, s.keys, s.ranges, s.no, s.streamed, s.noted)
+		s.scans, percent(s.staged, s.whole), s.limits, s.extremes, s.keys, s.ranges, s.no, s.streamed, s.noted, s.apart)
 }
 
 // fuzzDialect reads the whole relations. Its answers get worse at random: no, or a
@@ -148,6 +148,12 @@ func (f *fuzz) step(i int) {
 			in.DisabledRules[f.gen.pick(RuleNames()...)] = true
 		}
 	}
+	if f.gen.prefer == guardPlace || f.gen.prefer == "" && f.gen.chance(30) { // wherever it is safe
+		if in.DisabledRules == nil {
+			in.DisabledRules = map[string]bool{}
+		}
+		in.DisabledRules[ruleEstimate] = true
+	}
 	f.estimate(&in)
 	want, err := f.run(in.SQL, "_whole")
 	if err != nil { // shapes that DuckDB does not support
@@ -188,6 +194,12 @@ func (f *fuzz) step(i int) {
 func (f *fuzz) estimate(in *Input) {
 	for _, r := range f.rels {
 		r.Table.RowEstimate = []int64{-1, -1, -1, int64(f.whole[r.Name]), 0, 1_000_000}[f.gen.r.Intn(6)]
+		r.Table.Stable = f.gen.prefer == guardPlace || f.gen.chance(80)
+		if r.Table.Stats = nil; f.gen.chance(50) {
+			for range r.Table.Columns {
+				r.Table.Stats = append(r.Table.Stats, connectors.Stat{Distinct: []int64{0, 1, 9, 100, 1_000_000}[f.gen.r.Intn(5)], Width: f.gen.r.Intn(3) * 20})
+			}
+		}
 	}
 	if f.gen.chance(10) {
 		in.TargetConnection, in.Target = "src", f.rels[0].Table.Relation
@@ -320,12 +332,18 @@ func (f *fuzz) stageOne(x *Extract) string {
 			cols = append(cols, "CAST(NULL AS "+c.Type.String()+") AS "+quote(c.Name))
 		}
 	}
-	name := quote(x.Relation.Name)
-	q := "CREATE OR REPLACE TABLE src_staged.main." + name + " AS SELECT " + strings.Join(cols, ", ") + " FROM " + from
+	catalog, name := quote(x.Relation.Catalog+"_staged"), quote(x.Relation.Name)
+	if x.Relation.Use > 1 {
+		f.exec("ATTACH IF NOT EXISTS ':memory:' AS " + catalog)
+	}
+	if x.Relation.Use == 1 {
+		f.stats.apart++
+	}
+	q := "CREATE OR REPLACE TABLE " + catalog + ".main." + name + " AS SELECT " + strings.Join(cols, ", ") + " FROM " + from
 	f.exec(q)
 	f.stats.count(x)
 	f.stats.whole += f.whole[x.Relation.Name]
-	f.stats.staged += f.count("src_staged.main." + name)
+	f.stats.staged += f.count(catalog + ".main." + name)
 	return q
 }
 

@@ -161,20 +161,32 @@ func planText(p *Planner, sql string) string {
 	for _, n := range plan.Notes {
 		b.WriteString("note " + n + "\n")
 	}
+	if strings.Contains(plan.SQL, "#") {
+		fmt.Fprintf(&b, "compute %s\n", strings.Join(strings.Fields(unmark(plan.SQL)), " "))
+	}
 	for _, x := range plan.Extracts {
 		b.WriteString(extractText(x))
 	}
 	for _, k := range plan.KeyReductions {
 		from, to := plan.Extracts[k.From].Relation, plan.Extracts[k.To].Relation
-		fmt.Fprintf(&b, "keys %s.%s of %s.%s (%s)\n", to.Name, to.Table.Columns[k.ToColumn].Name, from.Name, from.Table.Columns[k.FromColumn].Name, k.Kind)
+		fmt.Fprintf(&b, "keys %s.%s of %s.%s (%s)\n", extractName(to), to.Table.Columns[k.ToColumn].Name, extractName(from), from.Table.Columns[k.FromColumn].Name, k.Kind)
 	}
 	return b.String()
+}
+
+// extractName tells the extracts of one relation apart.
+func extractName(r Relation) string {
+	r.Label = r.Name
+	return r.Title()
 }
 
 func extractText(x Extract) string {
 	var b strings.Builder
 	line := func(format string, args ...any) {
-		fmt.Fprintf(&b, x.Relation.Name+" "+format+"\n", args...)
+		fmt.Fprintf(&b, extractName(x.Relation)+" "+format+"\n", args...)
+	}
+	if x.Why != "" {
+		line("uses %d | %s", x.Uses, x.Why)
 	}
 	if x.Pruned {
 		line("pruned")

@@ -20,7 +20,7 @@ type KeyReduction struct {
 // KeyText is a reduction for people: "orders.customer_id ∈ keys of customers.id".
 func (p *Plan) KeyText(k KeyReduction) string {
 	from, to := &p.Extracts[k.From].Relation, &p.Extracts[k.To].Relation
-	column := func(r *Relation, c int) string { return r.Label + "." + plainName(r.Table.Columns[c].Name) }
+	column := func(r *Relation, c int) string { return r.Title() + "." + plainName(r.Table.Columns[c].Name) }
 	return column(to, k.ToColumn) + " ∈ keys of " + column(from, k.FromColumn)
 }
 

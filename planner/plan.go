@@ -4,6 +4,7 @@
 package planner
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/dvt-dev/dvt/connectors"
@@ -24,6 +25,17 @@ type Relation struct {
 	Connection            string // output name; "" for a relation that cannot be read
 	Table                 *connectors.Table
 	Dialect               connectors.Dialect
+	// Use numbers the extracts of a relation that is read by several, from 1; 0 where it
+	// is read by one. Catalog is one of its own in each from the second on.
+	Use int
+}
+
+// Title is the relation for people, told apart from other extracts of it.
+func (r *Relation) Title() string {
+	if r.Use == 0 {
+		return r.Label
+	}
+	return r.Label + "#" + strconv.Itoa(r.Use)
 }
 
 // Input is everything that a plan depends on.
@@ -42,6 +54,9 @@ type Input struct {
 	DisabledRules map[string]bool
 	// ForceCompute keeps the model in the compute lane.
 	ForceCompute bool
+	// Together says why a relation is to be read by one extract however often the SQL
+	// names it, "" where that is left to the planner.
+	Together string
 }
 
 // The lanes.
@@ -58,7 +73,8 @@ type Plan struct {
 	LaneReason string
 	Extracts   []Extract
 	// SQL is what DuckDB runs over the staged extracts: Input.SQL with scalars
-	// spliced in, relations still carrying Marker.
+	// spliced in, relations still carrying Marker. Of a relation that is read by several
+	// extracts, each place names the catalog of its own.
 	SQL string
 	// Columns are the result's columns. Native and Engine are set where a column is
 	// an unchanged source column.
@@ -103,10 +119,16 @@ type Extract struct {
 	// Index is set when the rows come from a kept copy of the relation's columns, not
 	// from its source: the copy's path, for people.
 	Index string
+	// Uses is how many places of the SQL name the relation and read this extract; Why
+	// tells, where the relation is named more than once, why it is read by one extract or
+	// by several.
+	Uses int
+	Why  string
 
-	ReducedRows int      // that are read where Reduced is set
-	order       []string // the ORDER BY that belongs to Limit
-	skip        bool     // Limit counts rows that an OFFSET leaves out
+	ReducedRows int                // that are read where Reduced is set
+	order       []string           // the ORDER BY that belongs to Limit
+	skip        bool               // Limit counts rows that an OFFSET leaves out
+	sent        []*connectors.Pred // what Pushed says, each rendered at least in part
 }
 
 // Estimate guesses the rows that an extract brings at most, -1 where nothing is known.

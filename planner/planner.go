@@ -103,6 +103,11 @@ func (p *Planner) Plan(ctx context.Context, in Input) (*Plan, error) {
 	return plan, nil
 }
 
+// own reports whether r is the target's own content.
+func (in *Input) own(r *Relation) bool {
+	return r.Connection == in.TargetConnection && r.Table.Relation == in.Target
+}
+
 func (p *Planner) plan(ctx context.Context, in Input, rules ruleSet) (*Plan, error) {
 	q, err := p.parse(ctx, in.SQL)
 	if err != nil {
@@ -120,12 +125,19 @@ func (p *Planner) plan(ctx context.Context, in Input, rules ruleSet) (*Plan, err
 	if plan.Columns, err = resultColumns(cols, a.from); err != nil {
 		return nil, err
 	}
-	if plan.Extracts, err = extracts(used, a, rules); err != nil {
+	all, err := p.separate(ctx, in, reading{query: q, rels: used, analysis: a, cols: cols}, rules)
+	if err != nil {
 		return nil, err
 	}
-	lane(plan, in, used, a)
-	this := func(r *Relation) bool { return r.Connection == in.TargetConnection && r.Table.Relation == in.Target }
-	plan.KeyReductions = reductions(plan, a, this, rules)
+	plan.SQL = all.query.sql
+	if plan.Extracts, err = extracts(all.rels, all.analysis, rules); err != nil {
+		return nil, err
+	}
+	for i, r := range all.rels {
+		plan.Extracts[i].Uses, plan.Extracts[i].Why = all.uses[r], all.why[r]
+	}
+	lane(plan, in, all.rels, all.analysis)
+	plan.KeyReductions = reductions(plan, all.analysis, in.own, rules)
 	if a.note != "" {
 		plan.Notes = []string{a.note}
 	}

@@ -44,7 +44,7 @@ func (p *Plan) Reduce(i int, lo, hi connectors.Value, keys []connectors.Value) (
 		return x, false
 	}
 	from := &p.Extracts[k.From].Relation
-	reason := "keys of " + from.Label + "." + plainName(from.Table.Columns[k.FromColumn].Name)
+	reason := "keys of " + from.Title() + "." + plainName(from.Table.Columns[k.FromColumn].Name)
 	x.Pushed = append(slices.Clone(x.Pushed), Conjunct{SQL: text.SQL, Verdict: connectors.Superset, Reason: reason})
 	if x.Where != "" {
 		x.Where += " AND "

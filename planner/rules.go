@@ -27,6 +27,8 @@ const (
 	ruleDay        = "day"        // casts between dates and timestamps
 	ruleYear       = "year"       // year(column)
 	ruleExtremes   = "extremes"   // one row for MIN and MAX
+	ruleSeparate   = "separate"   // several extracts of one relation
+	ruleEstimate   = "estimate"   // those only where less is expected to be moved
 	ruleKeys       = "keys"       // the keys of one side of a join reduce the other
 	ruleCTE        = "cte"        // DuckDB: inlining of, and filters into, common table expressions
 	ruleDeliminate = "deliminate" // DuckDB: correlated subqueries without duplicate elimination
@@ -45,7 +47,7 @@ var ruleOptimizers = map[string][]string{
 func RuleNames() []string {
 	return []string{
 		rulePushdown, ruleColumns, rulePrune, ruleLimit, ruleTopN, ruleMultiScan, ruleEqual, ruleRange, ruleIn, ruleLike, ruleNull,
-		ruleBool, ruleOr, ruleNot, ruleDistinct, ruleCoalesce, ruleColumnPair, ruleCast, ruleZone, ruleDay, ruleYear, ruleExtremes, ruleKeys, ruleCTE, ruleDeliminate, ruleRewrite, ruleOptimize,
+		ruleBool, ruleOr, ruleNot, ruleDistinct, ruleCoalesce, ruleColumnPair, ruleCast, ruleZone, ruleDay, ruleYear, ruleExtremes, ruleSeparate, ruleEstimate, ruleKeys, ruleCTE, ruleDeliminate, ruleRewrite, ruleOptimize,
 	}
 }
 
@@ -85,6 +87,9 @@ const (
 	guardFree guard = "free"
 	// a.k IS NOT DISTINCT FROM b.k matches NULL with NULL.
 	guardNullKeys guard = "nullkeys"
+	// What one place of the SQL needs is not what another needs: each has an extract of
+	// its own or shares one that has all.
+	guardPlace guard = "place"
 	// Another scan of the relation needs its own rows.
 	guardOnce guard = "once"
 )

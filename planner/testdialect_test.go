@@ -165,6 +165,19 @@ func rel(catalog, schema, name string, d connectors.Dialect, columns ...string) 
 	return Relation{Catalog: catalog, Schema: schema, Name: name, Label: catalog + "." + name, Connection: catalog, Table: t, Dialect: d}
 }
 
+// measured gives a relation an engine's statistics, each "column distinct width".
+func measured(r Relation, rows int64, stable bool, stats ...string) Relation {
+	t := r.Table
+	t.RowEstimate, t.Stable, t.Stats = rows, stable, make([]connectors.Stat, len(t.Columns))
+	for _, s := range stats {
+		f := strings.Fields(s)
+		at := &t.Stats[t.Index(f[0])]
+		at.Distinct, _ = strconv.ParseInt(f[1], 10, 64)
+		at.Width, _ = strconv.Atoi(f[2])
+	}
+	return r
+}
+
 // testRelations are those of the corpus. Text of my is compared without case.
 func testRelations() []Relation {
 	exact := testDialect{text: connectors.Exact}
@@ -177,6 +190,12 @@ func testRelations() []Relation {
 		rel("ch", "default", "events", exact, "ts:TIMESTAMP", "user_id:UBIGINT", "kind:VARCHAR", "payload:VARCHAR", "value:DOUBLE", "d:DATE"),
 		rel("lite", "main", "regions", mute{testDialect{text: connectors.No}}, "code:VARCHAR", "title:VARCHAR", "select:INTEGER", "parent:VARCHAR"),
 		rel("files", "main", "prices", exact, "item_id:BIGINT", "ts:TIMESTAMP", "price:DOUBLE"),
+		measured(rel("pg", "public", "sales", exact, "id:BIGINT", "customer_id:BIGINT", "status:VARCHAR", "channel:VARCHAR", "region:VARCHAR", "ts:TIMESTAMP",
+			"d:DATE", "qty:INTEGER", "amount:DECIMAL(18,2)", "note:VARCHAR", "payload:JSON", "parent:BIGINT"), 10_000_000, true,
+			"id 10000000 8", "customer_id 100000 8", "status 5 8", "channel 400 8", "region 200 8", "note 0 120", "payload 0 400", "parent 2000000 8"),
+		measured(rel("pg", "public", "codes", exact, "id:BIGINT", "label:VARCHAR", "parent:BIGINT", "text:VARCHAR"), 1000, true, "id 1000 8", "parent 20 8"),
+		measured(rel("ch", "default", "clicks", exact, "id:BIGINT", "parent:BIGINT", "kind:VARCHAR", "payload:VARCHAR"), 50_000_000, false, "kind 1000 8"),
+		measured(rel("pg", "public", "drafts", exact, "id:BIGINT", "parent:BIGINT", "kind:VARCHAR", "body:VARCHAR"), -1, true, "kind 1000 8"),
 		rel("dw", "main", "this", exact, "id:BIGINT", "customer_id:BIGINT", "updated_at:TIMESTAMPTZ", "total:DECIMAL(18,2)"),
 	}
 }

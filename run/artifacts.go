@@ -69,6 +69,8 @@ type sourceEntry struct {
 	Rows       int64  `json:"rows"`
 	Bytes      int64  `json:"bytes"`
 	SQL        string `json:"sql"`
+	// Use numbers the extracts of a relation that is read by several.
+	Use int `json:"use,omitempty"`
 	// Index is the copy of {{ this }} that the rows come from; Rows are those that it
 	// took to build it.
 	Index string `json:"index,omitempty"`
@@ -217,7 +219,7 @@ func (r *Result) block() *dvtBlock {
 		PeakMemory: r.PeakMemory, Spilled: r.Spilled,
 	}
 	for i, x := range plan.Extracts {
-		s := sourceEntry{Relation: x.Relation.Label, Connection: x.Relation.Connection, SQL: x.Query.SQL, Index: x.Index}
+		s := sourceEntry{Relation: x.Relation.Label, Connection: x.Relation.Connection, SQL: x.Query.SQL, Use: x.Relation.Use, Index: x.Index}
 		if x.Index != "" {
 			s.SQL = "" // nothing was sent
 		}

@@ -48,10 +48,17 @@ type ExplainedExtract struct {
 	Pruned     bool              `json:"pruned"`
 	Reduced    string            `json:"reduced"` // "max(updated_at)": one row is read in place of all, or two
 	Estimate   *int64            `json:"row_estimate"`
+	// Use numbers the extracts of a relation that is read by several, 0 where it is read
+	// by one; Uses are the places of the model's SQL that read this one, Why the reason of
+	// one or several where the SQL names the relation more than once.
+	Use  int    `json:"use"`
+	Uses int    `json:"uses"`
+	Why  string `json:"uses_reason"`
 	// Index says that the rows are those of the index of {{ this }}.
 	Index *ExplainedIndex `json:"index"`
 
 	reducedRows int
+	title       string
 }
 
 // ExplainedIndex is the kept copy of columns of {{ this }}.
@@ -112,6 +119,7 @@ func explainExtract(x planner.Extract) ExplainedExtract {
 	out := ExplainedExtract{
 		Relation: x.Relation.Label, Connection: x.Relation.Connection, SQL: x.Query.SQL, Columns: []string{}, Of: len(table.Columns),
 		Pushed: []ExplainedPushed{}, Kept: []ExplainedKept{}, Chunks: []ExplainedChunks{}, Pruned: x.Pruned, Reduced: x.Reduced, reducedRows: x.ReducedRows,
+		Use: x.Relation.Use, Uses: x.Uses, Why: x.Why, title: x.Relation.Title(),
 	}
 	for _, i := range x.Columns {
 		out.Columns = append(out.Columns, table.Columns[i].Name)
@@ -177,7 +185,10 @@ func (x ExplainedExtract) write(b *strings.Builder) {
 	if x.Estimate != nil {
 		rows = "about " + plural(*x.Estimate, "row")
 	}
-	fmt.Fprintf(b, "  extract %s   %s   %d of %d columns   %s%s\n", x.Relation, x.Connection, len(x.Columns), x.Of, rows, x.chunkText())
+	fmt.Fprintf(b, "  extract %s   %s   %d of %d columns   %s%s\n", x.title, x.Connection, len(x.Columns), x.Of, rows, x.chunkText())
+	if x.Why != "" {
+		fmt.Fprintf(b, "    uses     %d, %s\n", x.Uses, x.Why)
+	}
 	if x.Pruned {
 		b.WriteString("    nothing is read: the plan needs no row of it\n")
 		return

@@ -11,7 +11,10 @@ func fedName(x *fedTable) string { return "@@" + x.engine + "." + x.name + "@@" 
 
 // table is one table in FROM.
 func (g *fedGen) table() (string, fedRel) {
-	x := g.tables[g.n(len(g.tables))]
+	return g.tableOf(g.tables[g.n(len(g.tables))])
+}
+
+func (g *fedGen) tableOf(x *fedTable) (string, fedRel) {
 	rel := fedRel{alias: g.alias()}
 	for i := range x.cols {
 		c := &x.cols[i]
@@ -330,6 +333,8 @@ func (g *fedGen) model() (sql string, ordered bool) {
 		}
 	}
 	switch {
+	case g.chance(12):
+		sql = g.again()
 	case g.chance(20):
 		sql = g.plain()
 	default:
@@ -371,4 +376,54 @@ func (g *fedGen) plain() string {
 		limit = " ORDER BY " + g.order(rels) + fmt.Sprintf(" LIMIT %d", 1+g.n(30)) + g.pick("", "", " OFFSET 3")
 	}
 	return "SELECT " + strings.Join(items, ", ") + " FROM " + from + where + limit
+}
+
+// again names one table in several places, each with needs of its own: joined to itself,
+// in branches of a UNION, in a common table expression that is used twice.
+func (g *fedGen) again() string {
+	g.twice = true
+	x := g.tables[g.n(len(g.tables))]
+	part := func() (string, fedRel) {
+		from, rel := g.tableOf(x)
+		inner := []fedRel{rel}
+		sql := "SELECT * FROM " + from
+		for i := range g.n(3) {
+			sql += []string{" WHERE ", " AND "}[i] + g.said(g.pred(inner))
+		}
+		if g.chance(15) {
+			sql += " ORDER BY " + g.order(inner) + " LIMIT 5"
+		}
+		rel.alias = g.alias()
+		return "(" + sql + ") " + rel.alias, rel
+	}
+	items := func(rels ...fedRel) string {
+		var out []string
+		for i := range 1 + g.n(4) {
+			rel, c := g.anyOf(rels)
+			out = append(out, rel.ref(c)+fmt.Sprintf(" AS c%d", i))
+		}
+		return strings.Join(out, ", ")
+	}
+	left, a := part()
+	right, b := part()
+	on := g.same(a, b)
+	switch g.n(5) {
+	case 0:
+		_, c := g.anyOf([]fedRel{a})
+		_, d := g.anyOf([]fedRel{a})
+		list := func(r fedRel) string { return "SELECT " + r.ref(c) + " AS c0, " + r.ref(d) + " AS c1 FROM " }
+		return list(a) + left + g.pick(" UNION ALL ", " UNION ", " EXCEPT ", " INTERSECT ") + list(b) + right
+	case 1:
+		third, c := part()
+		return "WITH w AS " + g.pick("", "MATERIALIZED ", "NOT MATERIALIZED ") + "(SELECT * FROM " + third + ") SELECT " + items(a, b) + " FROM w " + a.alias +
+			" JOIN w " + b.alias + " ON " + on + g.pick("", " LEFT") + " JOIN " + third + " ON " + g.same(b, c)
+	case 2:
+		_, key, _ := strings.Cut(on, " = ")
+		mine, _, _ := strings.Cut(on, " = ")
+		if key == "" {
+			mine, key = "1", "1"
+		}
+		return "SELECT " + items(a) + " FROM " + left + " WHERE " + mine + g.pick(" IN ", " NOT IN ") + "(SELECT " + key + " FROM " + right + " WHERE " + key + " IS NOT NULL)"
+	}
+	return "SELECT " + items(a, b) + " FROM " + left + g.pick(" JOIN ", " LEFT JOIN ", " FULL JOIN ") + right + " ON " + on
 }

@@ -67,6 +67,7 @@ type fedGen struct {
 	ctes   []fedRel // by name
 	seq    int
 	preds  []string // what was said in WHERE, ON and HAVING, for shrinking
+	twice  bool     // a table stands in several places
 }
 
 func (g *fedGen) n(n int) int             { return g.r.Intn(n) }

@@ -25,11 +25,11 @@ type fedShare struct{ extracts, pushed, exact, kept, moved, whole int64 }
 
 // fedStats counts over all workers.
 type fedStats struct {
-	mu                                                                sync.Mutex
-	compared, nonEmpty, refused, wrong, streamed, limits, ones, keyed int64
-	engines                                                           [7]int64 // queries over so many engines
-	byEngine                                                          map[string]*fedShare
-	refusals                                                          map[string]int
+	mu                                                                       sync.Mutex
+	compared, nonEmpty, refused, wrong, streamed, limits, ones, keyed, apart int64
+	engines                                                                  [7]int64 // queries over so many engines
+	byEngine                                                                 map[string]*fedShare
+	refusals                                                                 map[string]int
 }
 
 func (s *fedStats) mismatches() int64 {
@@ -104,14 +104,25 @@ func (s *fedStats) count(res *fedResult, rows int) {
 	s.engines[len(seen)]++
 }
 
+// countApart counts relations that several extracts read.
+func (s *fedStats) countApart(res *fedResult) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, x := range res.plan.Extracts {
+		if x.Relation.Use == 1 {
+			s.apart++
+		}
+	}
+}
+
 func fedPercent(part, of int64) int64 { return 100 * part / max(of, 1) }
 
 func (s *fedStats) String() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d queries compared, %d wrong, %d%% with rows; %d refused by DuckDB; over 0, 1, 2, … engines: %v; %d streamed, %d with keys, %d limits, %d extracts of one row\n",
-		s.compared, s.wrong, fedPercent(s.nonEmpty, s.compared), s.refused, s.engines, s.streamed, s.keyed, s.limits, s.ones)
+	fmt.Fprintf(&b, "%d queries compared, %d wrong, %d%% with rows; %d refused by DuckDB; over 0, 1, 2, … engines: %v; %d streamed, %d with keys, %d limits, %d extracts of one row, %d relations by several extracts\n",
+		s.compared, s.wrong, fedPercent(s.nonEmpty, s.compared), s.refused, s.engines, s.streamed, s.keyed, s.limits, s.ones, s.apart)
 	var names []string
 	for name := range s.byEngine {
 		names = append(names, name)
@@ -136,7 +147,7 @@ func (s *fedStats) enough(t *testing.T, queries int64) {
 	withRows := int64(50)
 	if s.compared > 900 {
 		withRows = 60
-		if s.streamed == 0 || s.keyed == 0 || s.limits == 0 || s.ones == 0 {
+		if s.streamed == 0 || s.keyed == 0 || s.limits == 0 || s.ones == 0 || s.apart == 0 {
 			t.Error("not all kinds of plans took part")
 		}
 	}

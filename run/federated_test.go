@@ -207,6 +207,9 @@ func (f *fedRig) step(seed, i int64) {
 		return
 	}
 	off := []map[string]bool{nil}
+	if g.twice || g.chance(f.often) { // several extracts of a relation wherever that is safe
+		off = append(off, map[string]bool{"estimate": true})
+	}
 	if g.chance(f.often) {
 		off = append(off, map[string]bool{"pushdown": true})
 	}
@@ -241,6 +244,7 @@ func (f *fedRig) compare(sql string, ordered bool, want [][]*string, cols []conn
 	if len(off) == 0 {
 		f.stats.count(got, len(want))
 	}
+	f.stats.countApart(got)
 	if err := got.sameAs(want, cols, ordered); err != nil {
 		return err
 	}

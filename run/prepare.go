@@ -123,7 +123,11 @@ func (r *Runner) prepareSQL(ctx context.Context, n *project.Node, compiled *proj
 
 // input gathers what a plan of sql depends on: the relations that it names, described.
 func (r *Runner) input(ctx context.Context, n *project.Node, compiled *project.Compiled, sql string, mode planMode, path []string) (planner.Input, error) {
-	input := planner.Input{ForceCompute: n.Config.Lane == "compute" || r.Options.Empty || mode.compute != "", Model: n.Name, File: n.Path, SQL: sql, Target: n.Relation(), TargetConnection: n.Connection, Now: r.Now,
+	var together string
+	if n.Config.ChunkColumn != "" {
+		together = "chunk_column: its pieces may be of an earlier run"
+	}
+	input := planner.Input{Together: together, ForceCompute: n.Config.Lane == "compute" || r.Options.Empty || mode.compute != "", Model: n.Name, File: n.Path, SQL: sql, Target: n.Relation(), TargetConnection: n.Connection, Now: r.Now,
 		DisabledRules: r.Options.DisabledRules}
 	names, err := r.planner.Relations(ctx, sql)
 	if err != nil {
@@ -217,13 +221,16 @@ func (r *Runner) probe(ctx context.Context, relations []planner.Relation, x plan
 	}
 	for i := range relations {
 		rel := &relations[i]
-		if rel.Catalog != x.Relation.Catalog || rel.Schema != x.Relation.Schema || rel.Name != x.Relation.Name {
+		if rel.Connection != x.Relation.Connection || rel.Schema != x.Relation.Schema || rel.Name != x.Relation.Name {
 			continue
 		}
 		table := *rel.Table
 		table.Columns = append([]connectors.Column(nil), table.Columns...)
 		for j, c := range open {
-			table.Columns[c].Type = types[j]
+			// Another extract of the relation may have needed more.
+			if t := &table.Columns[c].Type; t.Precision == 0 || t.Scale < types[j].Scale {
+				*t = types[j]
+			}
 		}
 		rel.Table = &table
 	}

@@ -57,6 +57,7 @@ func (s *session) describe(ctx context.Context, rel connectors.Relation) (*conne
 	if n, err := strconv.ParseInt(rows[0][2].s, 10, 64); err == nil {
 		t.RowEstimate = n
 	}
+	t.Stable = info.kind == "BASE TABLE" && strings.EqualFold(info.engine, "InnoDB")
 	json, err := s.jsonColumns(ctx, rel)
 	if err != nil {
 		return nil, nil, err
@@ -81,11 +82,18 @@ func (s *session) describe(ctx context.Context, rel connectors.Relation) (*conne
 		return nil, nil, fmt.Errorf("%s: relation %s has no columns: %w", s.c.where, rel, connectors.ErrNotFound)
 	}
 	if !t.View {
-		if rows, err = s.rows(ctx, d.primaryKeySQL(rel)); err != nil {
+		if rows, err = s.rows(ctx, d.indexesSQL(rel)); err != nil {
 			return nil, nil, err
 		}
+		t.Stats = make([]connectors.Stat, len(t.Columns))
 		for _, r := range rows {
-			t.PrimaryKey = append(t.PrimaryKey, r[0].s)
+			if r[1].s == "1" {
+				t.PrimaryKey = append(t.PrimaryKey, r[0].s)
+			}
+			if i := t.Index(r[0].s); i >= 0 && r[2].s == "1" {
+				n, _ := strconv.ParseInt(r[3].s, 10, 64) // NULL: 0, not known
+				t.Stats[i].Distinct = max(t.Stats[i].Distinct, n)
+			}
 		}
 	}
 	return t, info, nil

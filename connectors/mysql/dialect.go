@@ -284,7 +284,10 @@ func (d dialect) jsonChecksSQL(rel connectors.Relation) string {
 		d.nameIs("CONSTRAINT_SCHEMA", rel.Schema) + " AND " + d.nameIs("TABLE_NAME", rel.Name)
 }
 
-func (d dialect) primaryKeySQL(rel connectors.Relation) string {
-	return "SELECT COLUMN_NAME FROM information_schema.STATISTICS WHERE " + d.tableWhere("", rel) +
-		" AND INDEX_NAME = 'PRIMARY' ORDER BY SEQ_IN_INDEX"
+// indexesSQL lists the columns of indexes: column, whether it is of the primary key, its
+// place, and about how many values the index has up to it, NULL where that is not known
+// or counts beginnings of texts.
+func (d dialect) indexesSQL(rel connectors.Relation) string {
+	return "SELECT COLUMN_NAME, INDEX_NAME = 'PRIMARY', SEQ_IN_INDEX, IF(SUB_PART IS NULL, CARDINALITY, NULL) FROM information_schema.STATISTICS WHERE " +
+		d.tableWhere("", rel) + " AND COLUMN_NAME IS NOT NULL ORDER BY SEQ_IN_INDEX"
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -240,5 +241,30 @@ func TestReadWithoutColumns(t *testing.T) {
 	one := []connectors.Column{{Name: "1", Type: connectors.T(connectors.TinyInt)}}
 	if rows := read(t, c, connectors.Query{SQL: sql, Columns: one}); len(rows) != 3 || rows[0][0] != "1" {
 		t.Errorf("rows %v", rows)
+	}
+}
+
+// TestStatistics: the first columns of indexes have a number of values, and tables without
+// versions are not read twice in one state.
+func TestStatistics(t *testing.T) {
+	c := connect(t)
+	for _, q := range []string{"CREATE TABLE t (id INT PRIMARY KEY, k INT, s VARCHAR(20), p VARCHAR(20), n INT, KEY (k, n), KEY (s), KEY (p(2)))",
+		"INSERT INTO t SELECT seq, seq % 10, CONCAT('s', seq % 50), CONCAT('p', seq), seq FROM seq_1_to_1000", "ANALYZE TABLE t",
+		"CREATE TABLE a (id INT) ENGINE=Aria", "CREATE TABLE m (id INT) ENGINE=MyISAM", "CREATE VIEW v AS SELECT * FROM t"} {
+		execSQL(t, c, q)
+	}
+	got := describe(t, c, "t")
+	for i, want := range []int64{1000, 10, 50, 0, 0} { // of the last but one, the index knows beginnings
+		if n := got.Stat(i).Distinct; n < want/2 || n > want*2 {
+			t.Errorf("%s: %d values, want about %d", got.Columns[i].Name, n, want)
+		}
+	}
+	if !slices.Equal(got.PrimaryKey, []string{"id"}) {
+		t.Errorf("primary key %v", got.PrimaryKey)
+	}
+	for name, stable := range map[string]bool{"t": true, "a": false, "m": false, "v": false} {
+		if describe(t, c, name).Stable != stable {
+			t.Errorf("%s: not stable %v", name, stable)
+		}
 	}
 }

@@ -77,7 +77,7 @@ func (c *conn) one(ctx context.Context, pc *pgconn.PgConn, sql string) (pgconn.C
 }
 
 func (c *conn) columnsOf(ctx context.Context, pc *pgconn.PgConn, name string) ([]connectors.Column, error) {
-	rows, err := c.query(ctx, pc, columnsQuery, name)
+	rows, err := c.query(ctx, pc, columnsQuery, name, "", "", "")
 	if err != nil {
 		return nil, err
 	}

@@ -13,12 +13,14 @@ import (
 // relationQuery finds a relation. The names are compared as text: as type name they
 // would be cut at 63 bytes in silence and another relation be found.
 const relationQuery = `
-SELECT c.oid::text, c.relkind::text, c.reltuples::int8::text, c.relpages::text, getdatabaseencoding()
+SELECT c.oid::text, c.relkind::text, c.reltuples::int8::text, c.relpages::text, getdatabaseencoding(),
+       (c.relkind IN ('r','m') AND NOT c.relhassubclass AND NOT c.relrowsecurity)::text
   FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
  WHERE n.nspname = $1::text AND c.relname = $2::text AND c.relkind IN ('r','v','m','p','f')`
 
 // columnsQuery lists the columns of a relation with the types that domains and arrays
-// stand for. A domain may be over a domain, an array over a domain, hence the walk.
+// stand for. A domain may be over a domain, an array over a domain, hence the walk. With
+// schema, name and kind it tells what ANALYZE found, with three empty texts it does not.
 const columnsQuery = `
 WITH RECURSIVE col AS (
   SELECT a.attnum, a.attname, a.atttypid, a.atttypmod, a.attndims, a.attnotnull, a.attcollation,
@@ -42,11 +44,14 @@ WITH RECURSIVE col AS (
 )
 SELECT c.attname, pg_catalog.format_type(c.atttypid, c.atttypmod), c.attnotnull::text,
        l.typid::text, l.typmod::text, l.dims::text, l.elem::text, t.typtype::text, t.typreceive::regproc::text,
-       co.collname, co.collprovider::text, coalesce(to_jsonb(co)->>'collisdeterministic', 'true'), c.filled::text
+       co.collname, co.collprovider::text, coalesce(to_jsonb(co)->>'collisdeterministic', 'true'), c.filled::text,
+       st.n_distinct::text, st.avg_width::text
   FROM col c
   JOIN last l USING (attnum)
   JOIN pg_catalog.pg_type t ON t.oid = l.typid
   LEFT JOIN pg_catalog.pg_collation co ON co.oid = c.attcollation
+  LEFT JOIN pg_catalog.pg_stats st
+    ON st.schemaname = $2::text AND st.tablename = $3::text AND st.attname = c.attname AND st.inherited = ($4::text = 'p')
  ORDER BY c.attnum`
 
 const primaryKeyQuery = `
@@ -70,15 +75,18 @@ func (c *conn) Describe(ctx context.Context, rel connectors.Relation) (*connecto
 		}
 		r := found[0]
 		t.View = r[1].s != "r"
+		// Partitions and children may be foreign, and a policy may ask for the time.
+		t.Stable = r[5].s == "true"
 		if n, err := strconv.ParseInt(r[2].s, 10, 64); err == nil && (n > 0 || n == 0 && !t.View && r[3].s != "0") {
 			t.RowEstimate = n // before 14 what was never analyzed says 0 rows on 0 pages, and views always do
 		}
-		columns, err := c.query(ctx, pc, columnsQuery, r[0].s)
+		columns, err := c.query(ctx, pc, columnsQuery, r[0].s, t.Schema, t.Name, r[1].s)
 		if err != nil {
 			return err
 		}
 		for _, row := range columns {
 			t.Columns = append(t.Columns, describeColumn(row, r[4].s))
+			t.Stats = append(t.Stats, statOf(row, t.RowEstimate))
 		}
 		key, err := c.query(ctx, pc, primaryKeyQuery, r[0].s)
 		for _, row := range key {
@@ -126,6 +134,21 @@ func describeColumn(row []cell, encoding string) connectors.Column {
 		col.Attrs[attrEncoding] = encoding
 	}
 	return col
+}
+
+// statOf reads what ANALYZE found: a number of values, or below zero their share of the
+// rows.
+func statOf(row []cell, rows int64) (s connectors.Stat) {
+	s.Width = row[14].int()
+	n, err := strconv.ParseFloat(row[13].s, 64)
+	if err != nil { // never analyzed, or not to be seen by this user
+		return s
+	}
+	if n < 0 {
+		n *= -float64(max(rows, 0))
+	}
+	s.Distinct = int64(n)
+	return s
 }
 
 // scanType reads the type of one row of columnsQuery.

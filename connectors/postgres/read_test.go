@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -393,5 +394,85 @@ func TestSnapshot(t *testing.T) {
 	}
 	if err := s.Read(ctx, q, func(arrow.RecordBatch) error { return nil }); err == nil {
 		t.Error("a closed snapshot was read")
+	}
+}
+
+// TestSerialSnapshot: between two reads of one session, nobody empties the table. Between
+// two sessions of the snapshot somebody may, and then the second finds no row at all.
+func TestSerialSnapshot(t *testing.T) {
+	d := open(t, nil)
+	ctx := context.Background()
+	d.exec("CREATE TABLE t (id int)")
+	d.exec("INSERT INTO t VALUES (1)")
+	s, err := d.Snapshot(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	q := d.query(d.describe("t"))
+	count := func(from connectors.Snapshot) (n int64) {
+		t.Helper()
+		if err := from.Read(ctx, q, func(r arrow.RecordBatch) error { n += r.NumRows(); return nil }); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	one, err := s.(connectors.SerialSnapshot).Serial(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if one.Parallel() || count(one) != 1 {
+		t.Error("the session is parallel, or reads other rows")
+	}
+	d.exec("INSERT INTO t VALUES (2)")
+	if err := d.Exec(ctx, "SET lock_timeout = '100ms'; TRUNCATE t"); err == nil {
+		t.Error("the table was emptied between two reads")
+	}
+	if n := count(one); n != 1 {
+		t.Errorf("the second read has %d rows", n)
+	}
+	for range 2 {
+		if err := one.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	d.exec("TRUNCATE t")
+	if n := count(s); n != 0 {
+		t.Errorf("a session of its own has %d rows: PostgreSQL has come to keep emptied tables for snapshots", n)
+	}
+	if one, err = s.(connectors.SerialSnapshot).Serial(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := one.Read(ctx, connectors.Query{SQL: "SELECT 1 / 0"}, func(arrow.RecordBatch) error { return nil }); err == nil {
+		t.Error("no error")
+	}
+	if err := one.Close(); err != nil {
+		t.Errorf("closing a session that failed: %v", err)
+	}
+}
+
+// TestStatistics: what ANALYZE found, and what two reads of a snapshot see alike.
+func TestStatistics(t *testing.T) {
+	d := open(t, nil)
+	d.exec("CREATE TABLE t (id int, k int, s text)")
+	d.exec("CREATE VIEW v AS SELECT * FROM t")
+	d.exec("CREATE MATERIALIZED VIEW m AS SELECT * FROM t")
+	d.exec("CREATE TABLE p (id int) PARTITION BY RANGE (id)")
+	d.exec("CREATE TABLE child () INHERITS (t)")
+	d.exec("CREATE TABLE own (id int)")
+	d.exec("ALTER TABLE own ENABLE ROW LEVEL SECURITY")
+	d.exec("CREATE TABLE plain AS SELECT i AS id, i % 7 AS k, repeat('x', 40) AS s FROM generate_series(1, 1000) i")
+	if s := d.describe("plain").Stats; len(s) != 3 || s[1] != (connectors.Stat{}) {
+		t.Errorf("before ANALYZE: %v", s)
+	}
+	d.exec("ANALYZE plain")
+	want := []connectors.Stat{{Distinct: 1000, Width: 4}, {Distinct: 7, Width: 4}, {Distinct: 1, Width: 41}}
+	if got := d.describe("plain").Stats; !slices.Equal(got, want) {
+		t.Errorf("statistics %v, want %v", got, want)
+	}
+	for name, stable := range map[string]bool{"plain": true, "m": true, "child": true, "v": false, "p": false, "t": false, "own": false} {
+		if got := d.describe(name).Stable; got != stable {
+			t.Errorf("%s: stable %v", name, got)
+		}
 	}
 }

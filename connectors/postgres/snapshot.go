@@ -48,6 +48,48 @@ func (s *snapshot) Read(ctx context.Context, q connectors.Query, emit func(arrow
 // Parallel implements connectors.Snapshot.
 func (s *snapshot) Parallel() bool { return true }
 
+// Serial implements connectors.SerialSnapshot. TRUNCATE and DROP heed locks and no
+// snapshot: a table that was read by one session and emptied would be found empty by the
+// next, which sees what the snapshot sees of the new storage, nothing. The session keeps
+// the lock of its first read.
+func (s *snapshot) Serial(ctx context.Context) (connectors.Snapshot, error) {
+	session, err := s.c.acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	pc := session.Conn().PgConn()
+	if err := s.c.exec(ctx, pc, beginSQL(modeSnapshot+"; "+snapshotSQL(s.id), s.c.settings.session)); err != nil {
+		closeNow(pc)
+		session.Release()
+		return nil, err
+	}
+	return &serial{snapshot{c: s.c, session: session, id: s.id}}, nil
+}
+
+// serial is one session that reads in another one's snapshot.
+type serial struct{ snapshot }
+
+func (*serial) Parallel() bool { return false }
+
+// Read implements connectors.Snapshot.
+func (s *serial) Read(ctx context.Context, q connectors.Query, emit func(arrow.RecordBatch) error) error {
+	pc := s.session.Conn().PgConn()
+	err := s.c.copyTo(ctx, pc, q, emit)
+	if err != nil {
+		closeNow(pc) // an answer may be unread
+	}
+	return err
+}
+
+// Close implements connectors.Snapshot.
+func (s *serial) Close() error {
+	if s.session != nil && s.session.Conn().PgConn().IsClosed() {
+		s.session.Release()
+		s.session = nil
+	}
+	return s.snapshot.Close()
+}
+
 // Close implements connectors.Snapshot.
 func (s *snapshot) Close() error {
 	if s.session == nil {

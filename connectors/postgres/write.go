@@ -103,7 +103,7 @@ func (st *staging) create(ctx context.Context) error {
 	if err := c.exec(ctx, pc, c.dialect.createStagingSQL(st.rel, names, types)); err != nil {
 		return err
 	}
-	rows, err := c.query(ctx, pc, columnsQuery, c.dialect.Relation(st.rel))
+	rows, err := c.query(ctx, pc, columnsQuery, c.dialect.Relation(st.rel), "", "", "")
 	if err != nil {
 		return err
 	}

@@ -29,6 +29,7 @@ func (c *conn) describe(ctx context.Context, s *session, rel connectors.Relation
 	err := s.rows(ctx, c.d.findRelation(rel), func(st *stmt) error {
 		sql = st.text(2)
 		t.View = st.text(0) == "view" || strings.HasPrefix(strings.ToUpper(sql), "CREATE VIRTUAL")
+		t.Stable = !t.View
 		t.Relation = connectors.Relation{Schema: c.d.schemaOf(rel), Name: st.text(1)}
 		return nil
 	})
@@ -41,7 +42,7 @@ func (c *conn) describe(ctx context.Context, s *session, rel connectors.Relation
 	if err := c.columns(ctx, s, t); err != nil {
 		return nil, err
 	}
-	if t.RowEstimate, err = c.estimate(ctx, s, t.Relation); err != nil {
+	if err = c.estimate(ctx, s, t); err != nil {
 		return nil, err
 	}
 	if t.RowEstimate < 0 && len(t.Columns) > 0 && t.Columns[0].Attrs[attrRowKey] != "" {
@@ -145,21 +146,42 @@ func (c *conn) isRowid(ctx context.Context, s *session, t *connectors.Table, col
 	return err == nil && alias
 }
 
-// estimate is the row count of ANALYZE, -1 without one. Each index has a line of its
-// own; a partial index counts fewer rows than the table.
-func (c *conn) estimate(ctx context.Context, s *session, rel connectors.Relation) (int64, error) {
-	rows := int64(-1)
-	err := s.rows(ctx, c.d.rowStatistics(rel), func(st *stmt) error {
-		first, _, _ := strings.Cut(st.text(0), " ")
-		if n, err := strconv.ParseInt(first, 10, 64); err == nil {
-			rows = max(rows, n)
+// estimate fills t.RowEstimate by what ANALYZE counted, -1 if it never did, and t.Stats
+// by the first columns of indexes: a line is the rows and how many of them have one value.
+// Each index has a line of its own; a partial index counts fewer rows than the table.
+func (c *conn) estimate(ctx context.Context, s *session, t *connectors.Table) error {
+	type line struct {
+		rows, each int64
+		column     string
+	}
+	var lines []line
+	err := s.rows(ctx, c.d.rowStatistics(t.Relation), func(st *stmt) error {
+		words := strings.Fields(st.text(0))
+		if len(words) == 0 {
+			return nil
 		}
+		l := line{column: st.text(1)}
+		var err error
+		if l.rows, err = strconv.ParseInt(words[0], 10, 64); err != nil {
+			return nil
+		}
+		if len(words) > 1 {
+			l.each, _ = strconv.ParseInt(words[1], 10, 64)
+		}
+		lines = append(lines, l)
+		t.RowEstimate = max(t.RowEstimate, l.rows)
 		return nil
 	})
 	if err != nil && hasCode(err, codeAny) {
-		return -1, nil // never analyzed: there is no sqlite_stat1
+		return nil // never analyzed: there is no sqlite_stat1
 	}
-	return rows, err
+	t.Stats = make([]connectors.Stat, len(t.Columns))
+	for _, l := range lines {
+		if i := t.Index(l.column); i >= 0 && l.each > 0 && l.rows == t.RowEstimate {
+			t.Stats[i].Distinct = max(1, l.rows/l.each)
+		}
+	}
+	return err
 }
 
 // farApart rows are those of keys that are not counted up: hashes, moments.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -159,5 +160,25 @@ func TestEstimate(t *testing.T) {
 		if got := describe(t, c, name).RowEstimate; got != want {
 			t.Errorf("%s: about %d rows, want %d", name, got, want)
 		}
+	}
+}
+
+// TestStatistics: ANALYZE tells how many values the first columns of indexes have.
+func TestStatistics(t *testing.T) {
+	c := newConn(t)
+	run(t, c, "CREATE TABLE t (a INTEGER PRIMARY KEY, b INT, c TEXT, d TEXT); CREATE INDEX by_c ON t (c, b); CREATE INDEX some_d ON t (d) WHERE a < 10; CREATE VIEW v AS SELECT * FROM t",
+		"INSERT INTO t WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 1000) SELECT i, i % 3, 'c' || (i % 50), 'd' || i FROM n")
+	table := describe(t, c, "t")
+	if !table.Stable || table.Stat(2).Distinct != 0 {
+		t.Errorf("stable %v, statistics before ANALYZE %v", table.Stable, table.Stats)
+	}
+	run(t, c, "ANALYZE")
+	table = describe(t, c, "t")
+	want := []connectors.Stat{{}, {}, {Distinct: 50}, {}}
+	if !slices.Equal(table.Stats, want) || table.RowEstimate != 1000 {
+		t.Errorf("%d rows, statistics %v, want %v", table.RowEstimate, table.Stats, want)
+	}
+	if v := describe(t, c, "v"); v.Stable {
+		t.Error("a view is stable")
 	}
 }

@@ -139,9 +139,11 @@ func (d dialect) keyIndex(rel connectors.Relation) string {
 	return "SELECT 1 FROM pragma_index_list(" + literal(rel.Name) + ", " + literal(d.schemaOf(rel)) + ") WHERE origin = 'pk'"
 }
 
-// rowStatistics are what ANALYZE counted, if it ever ran.
+// rowStatistics are what ANALYZE counted, if it ever ran, and the first column of the
+// index that each line is about.
 func (d dialect) rowStatistics(rel connectors.Relation) string {
-	return "SELECT stat FROM " + quote(d.schemaOf(rel)) + ".sqlite_stat1 WHERE tbl = " + literal(rel.Name) + " COLLATE NOCASE"
+	return "SELECT stat, (SELECT name FROM pragma_index_info(idx, " + literal(d.schemaOf(rel)) + ") WHERE seqno = 0) FROM " +
+		quote(d.schemaOf(rel)) + ".sqlite_stat1 WHERE tbl = " + literal(rel.Name) + " COLLATE NOCASE"
 }
 
 // rowSpan: the first and the last rowid, each a look into the tree.
