@@ -49,6 +49,8 @@ type Kindred struct {
 	Types   []string // names in profiles.yml, the first is the engine's own
 	Open    Factory
 	Secrets []string // keys of Output.Keys whose values are secret
+	// SecretParts gives what is secret by itself inside of such values; nil if nothing is.
+	SecretParts func(out Output) []string
 	// DefaultSchema is the schema that relations get when the model and the profile
 	// name none.
 	DefaultSchema func(out Output) string
@@ -93,6 +95,9 @@ func SecretValues(out Output) []string {
 		names = append(names, k.Secrets...)
 	}
 	var secrets []string
+	if k := registered[strings.ToLower(out.Type)]; k != nil && k.SecretParts != nil {
+		secrets = k.SecretParts(out)
+	}
 	for _, n := range names {
 		if v, ok := out.Keys[n]; ok && fmt.Sprint(v) != "" && v != nil {
 			secrets = append(secrets, fmt.Sprint(v))

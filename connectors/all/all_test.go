@@ -13,7 +13,7 @@ func TestCanMerge(t *testing.T) {
 	path := map[string]any{"path": filepath.Join(t.TempDir(), "at")}
 	keys := map[string]map[string]any{
 		"postgres": server, "postgresql": server, "mysql": server, "mariadb": server, "clickhouse": server,
-		"sqlite": path, "duckdb": path, "file": path, "s3": {"bucket": "b", "region": "r"},
+		"sqlite": path, "duckdb": path, "file": path, "s3": {"bucket": "b", "region": "r"}, "gcs": {"bucket": "b"}, "azure": {"container": "b", "account": "a"},
 	}
 	types := connectors.Types()
 	if len(types) != len(keys) {

@@ -88,7 +88,7 @@ func (c *conn) copyRange(ctx context.Context, o object, s span, w io.WriterAt) e
 		}
 		// An answer of the server is final: its own client has asked again where that
 		// makes sense. A connection that ends in the middle of the data is not.
-		if code, _ := c.service.code(err); code != "" || errors.Is(err, errChanged) || try == rangeTry || ctx.Err() != nil {
+		if _, code, _ := c.service.judge(err); code != "" || errors.Is(err, errChanged) || try == rangeTry || ctx.Err() != nil {
 			return c.readError(ctx, o, err)
 		}
 		select {
@@ -99,7 +99,7 @@ func (c *conn) copyRange(ctx context.Context, o object, s span, w io.WriterAt) e
 }
 
 func (c *conn) readError(ctx context.Context, o object, err error) error {
-	if code, _ := c.service.code(err); code == "NoSuchKey" || code == "NotFound" || errors.Is(err, errChanged) {
+	if p, _, _ := c.service.judge(err); p == noObject || p == notSame || errors.Is(err, errChanged) {
 		return fmt.Errorf("%s: %w", c.url(o.key), errChanged)
 	}
 	return c.explain(ctx, actRead, o.key, err)

@@ -19,6 +19,7 @@ func register(s service) {
 		Types:         []string{s.name},
 		Open:          func(out connectors.Output, env connectors.Env) (connectors.Conn, error) { return open(s, out, env) },
 		Secrets:       s.secrets,
+		SecretParts:   s.parts,
 		DefaultSchema: func(out connectors.Output) string { return text(out, "schema") },
 		CanMerge:      false,
 	})

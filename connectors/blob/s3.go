@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -23,6 +22,7 @@ import (
 	"github.com/aws/smithy-go"
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/s3blob"
+	"gocloud.dev/gcerrors"
 
 	"github.com/dvt-dev/dvt/connectors"
 	"github.com/dvt-dev/dvt/internal/netidle"
@@ -46,18 +46,15 @@ func init() {
 				in.IfMatch = aws.String(version)
 			}
 		},
-		get: getS3, put: putS3, abort: abortS3, copy: copyS3, code: codeS3,
+		get: getS3, put: putS3, abort: abortS3, copy: copyS3, judge: judgeS3,
 		grants: map[act]string{actList: "s3:ListBucket on the bucket", actRead: "s3:GetObject", actWrite: "s3:PutObject", actDelete: "s3:DeleteObject",
 			actAbort: "s3:ListBucketMultipartUploads on the bucket and s3:AbortMultipartUpload"},
 	})
 }
 
 func checkS3(out connectors.Output) error {
-	if e := text(out, "endpoint"); e != "" {
-		u, err := url.Parse(e)
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
-			return errors.New("endpoint: it is a URL like https://host:port, without credentials")
-		}
+	if err := checkEndpoint(out); err != nil {
+		return err
 	}
 	if (text(out, "access_key_id") == "") != (text(out, "secret_access_key") == "") {
 		return errors.New("access_key_id and secret_access_key belong together: give both, or neither to use the environment's")
@@ -132,25 +129,13 @@ func retryer() aws.Retryer {
 	})
 }
 
-// httpClient bounds connecting, and waiting for a server that says nothing. base has what
-// the environment says of certificates.
+// httpClient is one for S3. base has what the environment says of certificates.
 func httpClient(base aws.HTTPClient, env connectors.Env) *http.Client {
 	tr := &http.Transport{}
 	if b, ok := base.(*awshttp.BuildableClient); ok {
 		tr = b.GetTransport()
 	}
-	dialer := net.Dialer{Timeout: env.ConnectTimeout, KeepAlive: 30 * time.Second}
-	if dialer.Timeout <= 0 {
-		dialer.Timeout = 10 * time.Second
-	}
-	tr.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-		c, err := dialer.DialContext(ctx, network, address)
-		if err != nil {
-			return nil, err
-		}
-		return netidle.Wrap(c, env.QueryTimeout), nil
-	}
-	tr.MaxIdleConnsPerHost, tr.TLSHandshakeTimeout = 2*inFlight, dialer.Timeout
+	bound(tr, env)
 	return &http.Client{Transport: tr, CheckRedirect: func(req *http.Request, _ []*http.Request) error {
 		if code := req.Response.StatusCode; code == http.StatusTemporaryRedirect || code == http.StatusPermanentRedirect {
 			return nil
@@ -171,6 +156,23 @@ func codeS3(err error) (string, string) {
 		return "", ""
 	}
 	return api.ErrorCode(), api.ErrorMessage()
+}
+
+func judgeS3(err error) (problem, string, string) {
+	code, message := codeS3(err)
+	switch {
+	case code == "NoSuchBucket":
+		return noBucket, code, message
+	case code == "PreconditionFailed":
+		return notSame, code, message
+	case code == "InvalidAccessKeyId" || code == "SignatureDoesNotMatch" || code == "InvalidToken" || code == "ExpiredToken":
+		return badKeys, code, message
+	case gcerrors.Code(err) == gcerrors.NotFound:
+		return noObject, code, message
+	case code == "AccessDenied" || gcerrors.Code(err) == gcerrors.PermissionDenied:
+		return denied, code, message
+	}
+	return unclear, code, message
 }
 
 func getS3(ctx context.Context, b *blob.Bucket, bucket, key string) ([]byte, string, error) {

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"gocloud.dev/blob"
-	"gocloud.dev/gcerrors"
 
 	"github.com/dvt-dev/dvt/connectors"
 )
@@ -21,6 +20,7 @@ type service struct {
 	scheme    string // of addresses for people
 	bucketKey string // the setting that names the bucket
 	secrets   []string
+	parts     func(out connectors.Output) []string // secrets inside of them, may be nil
 	check     func(out connectors.Output) error
 	// open opens the bucket; idle ends connections that nobody uses.
 	open func(ctx context.Context, c *conn) (b *blob.Bucket, idle func(), err error)
@@ -40,8 +40,9 @@ type service struct {
 	abort func(ctx context.Context, b *blob.Bucket, bucket, key string) error
 	// copy copies an object inside of the bucket, whatever its size.
 	copy func(ctx context.Context, b *blob.Bucket, bucket, to, from string, size int64) error
-	// code and message are the server's own words in an error, "" if there are none.
-	code func(err error) (code, message string)
+	// judge says what an error of the service means. code and message are the server's own
+	// words, "" if it gave no answer.
+	judge func(err error) (p problem, code, message string)
 	// grants says which permission an act needs.
 	grants map[act]string
 }
@@ -60,6 +61,18 @@ const (
 func (a act) String() string {
 	return [...]string{"list", "read", "write", "delete", "abort uploads of"}[a]
 }
+
+// problem is what an answer of a service means.
+type problem uint8
+
+const (
+	unclear problem = iota
+	noBucket
+	noObject
+	notSame // the object is not of the version that was asked for
+	badKeys // the credentials are refused
+	denied
+)
 
 // errDenied says that the user lacks a permission.
 var errDenied = errors.New("no permission")
@@ -85,21 +98,21 @@ func (c *conn) explain(ctx context.Context, a act, key string, err error) error 
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	code, message := c.service.code(err)
-	said := strings.TrimSpace(code + ": " + message)
+	p, code, message := c.service.judge(err)
+	said := oneLine(code + ": " + message)
 	switch {
-	case code == "NoSuchBucket":
-		return &connectors.ConnectError{Where: c.where(), Err: fmt.Errorf("there is no bucket %q", c.bucketName)}
-	case code == "PreconditionFailed":
+	case p == noBucket:
+		return &connectors.ConnectError{Where: c.where(), Err: fmt.Errorf("there is no %s %q", c.service.bucketKey, c.bucketName)}
+	case p == notSame:
 		return fmt.Errorf("%s: %w", c.url(key), errChanged)
-	case code == "InvalidAccessKeyId" || code == "SignatureDoesNotMatch" || code == "InvalidToken" || code == "ExpiredToken":
+	case p == badKeys:
 		return &connectors.ConnectError{Where: c.where(), Err: fmt.Errorf("the server refuses the credentials (%s)", said)}
-	case gcerrors.Code(err) == gcerrors.NotFound:
+	case p == noObject:
 		return fmt.Errorf("%s: %w", c.url(key), connectors.ErrNotFound)
-	case code == "AccessDenied" || gcerrors.Code(err) == gcerrors.PermissionDenied:
+	case p == denied:
 		return fmt.Errorf("%w to %s %s: %s is needed", errDenied, a, c.url(key), c.service.grants[a])
 	case code != "":
-		return fmt.Errorf("cannot %s %s: %s", a, c.url(key), oneLine(said))
+		return fmt.Errorf("cannot %s %s: %s", a, c.url(key), said)
 	}
 	var network *net.OpError
 	var dns *net.DNSError

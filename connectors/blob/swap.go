@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"gocloud.dev/gcerrors"
-
 	"github.com/dvt-dev/dvt/connectors"
 )
 
@@ -111,10 +109,11 @@ func (c *conn) remove(ctx context.Context, key string) error {
 	if err != nil {
 		return err
 	}
-	if err := b.Delete(ctx, key); err != nil && gcerrors.Code(err) != gcerrors.NotFound {
-		return c.explain(ctx, actDelete, key, err)
+	err = b.Delete(ctx, key)
+	if p, _, _ := c.service.judge(err); err == nil || p == noObject {
+		return nil
 	}
-	return nil
+	return c.explain(ctx, actDelete, key, err)
 }
 
 // CleanStaging removes what dead runs left: uploads that were begun, and parts beside an
