@@ -32,6 +32,9 @@ type History struct {
 	// Fresh are columns that the target gets with this run: they are filled in for open
 	// versions and open none by themselves.
 	Fresh []string
+	// Ended is a kept result with the last end of each key that may begin before it, as
+	// dbt_valid_to beside the key's columns; "" = there is none.
+	Ended string
 }
 
 func (h History) now() string {
@@ -119,12 +122,41 @@ func (h History) MissingTime(current string) string {
 	return "SELECT " + quoteAll(h.Key) + " FROM " + current + " WHERE " + quote(h.UpdatedAt) + " IS NULL LIMIT 1"
 }
 
-func (h History) match() string {
+func (h History) match() string { return h.matches("o") }
+
+// matches compares the keys of c and another row.
+func (h History) matches(other string) string {
 	var on []string
 	for _, k := range h.Key {
-		on = append(on, "c."+quote(k)+" IS NOT DISTINCT FROM o."+quote(k))
+		on = append(on, "c."+quote(k)+" IS NOT DISTINCT FROM "+other+"."+quote(k))
 	}
 	return strings.Join(on, " AND ")
+}
+
+// FirstComing gives, as text, the earliest time at which a row of current whose key has no
+// open version would begin; no row when there is none such.
+func (h History) FirstComing(current, open string) string {
+	return "SELECT strftime(min(" + h.at("c") + "), '%Y-%m-%d %H:%M:%S.%f') FROM " + current + " AS c ANTI JOIN " + open + " AS o ON " + h.match() + " HAVING count(*) > 0"
+}
+
+// EndedVersions selects the keys and ends of the versions that ended after a time, sql
+// being all rows of the history.
+func (h History) EndedVersions(sql, after string) string {
+	where := quote(ScdTo) + " > " + literal(after) + "::TIMESTAMP"
+	if h.OpenUntil != "" {
+		where += " AND " + quote(ScdTo) + " <> " + h.until()
+	}
+	return "SELECT " + quoteAll(h.Key) + ", " + quote(ScdTo) + " FROM (" + trimmed(sql) + "\n) AS __dvt_history WHERE " + where
+}
+
+// LastEnds makes the kept rows of EndedVersions what Ended is: types are those of the key's
+// columns in the current state.
+func (h History) LastEnds(ended string, types []string) string {
+	var keys []string
+	for i, k := range h.Key {
+		keys = append(keys, "CAST("+quote(k)+" AS "+types[i]+") AS "+quote(k))
+	}
+	return "SELECT " + strings.Join(keys, ", ") + ", max(CAST(" + quote(ScdTo) + " AS TIMESTAMP)) AS " + quote(ScdTo) + " FROM " + ended + " GROUP BY ALL"
 }
 
 // changed holds for a row c and its open version o when a new version begins.
@@ -153,13 +185,19 @@ func (h History) Changes(current, open string) string {
 	if h.UpdatedAt == "" {
 		begin = fmt.Sprintf("greatest(%s, o.%s + INTERVAL %d MICROSECOND)", h.now(), quote(ScdFrom), h.unit()/time.Microsecond)
 	}
-	if h.Mark && h.UpdatedAt != "" {
-		// A key that comes back from its mark begins after the mark did, at a time that its
-		// rows' own times may not have reached when they change again.
+	if h.UpdatedAt != "" {
+		// A key that came back began when the run saw it, or after its mark did: at a time
+		// that its rows' own times may not have reached when they change again.
 		begin = fmt.Sprintf("CASE WHEN %[1]s > o.%[2]s THEN %[1]s ELSE o.%[2]s + INTERVAL %[3]d MICROSECOND END", begin, quote(ScdFrom), h.unit()/time.Microsecond)
 	}
 	ended := fmt.Sprintf("greatest(%s, o.%s)", h.now(), quote(ScdFrom))
-	comes := h.at("c")
+	comes, coming := h.at("c"), current+" AS c ANTI JOIN "+open+" AS o ON "+h.match()
+	if h.Ended != "" {
+		// What a key had before ended when a run saw it gone. Its row's own time, or a clock
+		// that went back, may lie before that.
+		comes = "CASE WHEN e." + quote(ScdTo) + " > " + comes + " THEN greatest(" + h.now() + ", e." + quote(ScdTo) + ") ELSE " + comes + " END"
+		coming = "(SELECT c.* FROM " + coming + ") AS c LEFT JOIN " + h.Ended + " AS e ON " + h.matches("e")
+	}
 	tail := "strftime(" + h.now() + ", '%Y-%m-%d %H:%M:%S.%f')"
 	join := " FROM " + current + " AS c JOIN " + open + " AS o ON " + h.match()
 	gone := " FROM " + open + " AS o ANTI JOIN " + current + " AS c ON " + h.match()
@@ -167,7 +205,7 @@ func (h History) Changes(current, open string) string {
 		return h.row("o", "o."+quote(ScdID), "o."+quote(ScdAt), "o."+quote(ScdFrom), to, "o."+quote(ScdGone))
 	}
 	parts := []string{
-		"SELECT " + h.row("c", h.id("c", comes, tail), comes, comes, h.until(), "'False'") + " FROM " + current + " AS c ANTI JOIN " + open + " AS o ON " + h.match(),
+		"SELECT " + h.row("c", h.id("c", comes, tail), h.at("c"), comes, h.until(), "'False'") + " FROM " + coming,
 		"SELECT " + h.row("c", h.id("c", begin, ""), h.at("c"), begin, h.until(), "'False'") + join + " WHERE " + h.changed(),
 		"SELECT " + same(begin) + join + " WHERE " + h.changed(),
 	}

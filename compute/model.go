@@ -30,6 +30,7 @@ type Model struct {
 	session *duck.Conn      // for DDL
 	made    map[string]bool // catalogs, and schemas in them, that exist
 	hidden  int
+	drops   map[string]string // by relation, what drops it
 }
 
 // Model opens the staging area of a model. The caller closes it.
@@ -46,7 +47,7 @@ func (e *Engine) Model(name string) (*Model, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.models++
-	return &Model{engine: e, db: db, name: name, suffix: fmt.Sprintf("%s_%d", planner.Marker, e.models), session: session, made: map[string]bool{}}, nil
+	return &Model{engine: e, db: db, name: name, suffix: fmt.Sprintf("%s_%d", planner.Marker, e.models), session: session, made: map[string]bool{}, drops: map[string]string{}}, nil
 }
 
 // Stage makes the relation catalog.schema.name, where catalog is without the planner's

@@ -41,6 +41,7 @@ func (m *Model) create(ctx context.Context, catalog, schema, name string, all []
 		whole = whole && at == i
 	}
 	if whole {
+		m.drops[relationName(t.catalog, schema, name)] = "DROP TABLE " + t.String()
 		return t, m.define(ctx, t.catalog, []string{schema}, createTable(t.String(), t.cols))
 	}
 	m.hidden++
@@ -49,8 +50,24 @@ func (m *Model) create(ctx context.Context, catalog, schema, name string, all []
 	if len(t.cols) == 0 {
 		ddl = createRowsTable(t.String())
 	}
-	view := createView(relationName(t.catalog, schema, name), t.String(), all, extracted)
+	as := relationName(t.catalog, schema, name)
+	m.drops[as] = "DROP VIEW " + as + "; DROP TABLE " + t.String()
+	view := createView(as, t.String(), all, extracted)
 	return t, m.define(ctx, t.catalog, []string{schema, hiddenSchema}, ddl, view)
+}
+
+// Unstage drops a staged relation that nothing will read any more, so that its memory is
+// free and the relation can be staged again.
+func (m *Model) Unstage(ctx context.Context, catalog, schema, name string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	at := relationName(catalog+m.suffix, schema, name)
+	drop := m.drops[at]
+	if drop == "" || m.session == nil {
+		return nil
+	}
+	delete(m.drops, at)
+	return m.unmark(m.session.Exec(ctx, drop))
 }
 
 // ensure attaches a catalog and creates a schema once.

@@ -251,6 +251,9 @@ func (s *snapshotRun) next(ctx context.Context, cols []connectors.Column, curren
 	if err != nil {
 		return err
 	}
+	if err := s.ended(ctx, fit, current, open); err != nil {
+		return err
+	}
 	rows, err := s.m.Keep(ctx, "changes", s.h.Changes(current, open))
 	s.res.Timings.Compute += time.Since(start)
 	if err != nil || rows == 0 && len(fit.Alter) == 0 {
@@ -290,9 +293,9 @@ func columnTexts(cols, meta []connectors.Column) (names, as, to []string) {
 // open reads the open versions back from the target.
 func (s *snapshotRun) open(ctx context.Context) error {
 	own := s.runner.Project.Own(s.p.Node)
-	p, err := s.runner.prepareSQL(ctx, s.p.Node, own, s.h.OpenVersions(own.SQL), planMode{live: true, compute: "the current state is compared with the history"}, nil)
+	p, err := s.readBack(ctx, own, s.h.OpenVersions(own.SQL))
 	if err != nil {
-		return fmt.Errorf("planning the read of open versions: %w", err)
+		return err
 	}
 	for _, x := range s.p.Plan.Extracts {
 		for _, o := range p.Plan.Extracts {
@@ -301,12 +304,67 @@ func (s *snapshotRun) open(ctx context.Context) error {
 			}
 		}
 	}
+	_, err = s.keep(ctx, "open", p)
+	return err
+}
+
+// readBack extracts what sql, over all rows of the history, selects.
+func (s *snapshotRun) readBack(ctx context.Context, own *project.Compiled, sql string) (*Prepared, error) {
+	p, err := s.runner.prepareSQL(ctx, s.p.Node, own, sql, planMode{live: true, compute: "the current state is compared with the history"}, nil)
+	if err != nil {
+		return nil, fmt.Errorf("planning the read of the history: %w", err)
+	}
 	if err := s.extract(ctx, p); err != nil {
-		return err
+		return nil, err
 	}
 	s.res.Plan = joinPlans(s.res.Plan, p.Plan)
-	_, err = s.m.Keep(ctx, "open", p.Plan.SQL)
-	return err
+	return p, nil
+}
+
+// keep keeps what was read back; the history may be read again after it.
+func (s *snapshotRun) keep(ctx context.Context, name string, p *Prepared) (int64, error) {
+	rows, err := s.m.Keep(ctx, name, p.Plan.SQL)
+	for _, x := range p.Plan.Extracts {
+		if err == nil {
+			err = s.m.Unstage(ctx, x.Relation.Catalog, x.Relation.Schema, x.Relation.Name)
+		}
+	}
+	return rows, err
+}
+
+// ended reads, where keys come that have no open version, the versions that ended after
+// the first of them would begin: no two versions of a key may overlap. Only a history
+// whose versions end without a next one has such.
+func (s *snapshotRun) ended(ctx context.Context, fit load.Fit, current, open string) error {
+	if !s.h.Close || s.h.Mark {
+		return nil
+	}
+	first, err := textRow(ctx, s.m, s.h.FirstComing(current, open))
+	if err != nil || first == nil || first[0] == nil {
+		return err
+	}
+	own := s.runner.Project.Own(s.p.Node)
+	p, err := s.readBack(ctx, own, s.h.EndedVersions(own.SQL, *first[0]))
+	if err != nil {
+		return err
+	}
+	rows, err := s.keep(ctx, "ended", p)
+	if err != nil || rows == 0 {
+		return err
+	}
+	types := make([]string, len(s.h.Key))
+	for i, k := range s.h.Key {
+		for _, c := range fit.Columns {
+			if strings.EqualFold(c.Name, k) {
+				types[i] = c.Type.String()
+			}
+		}
+	}
+	if _, err := s.m.Keep(ctx, "ends", s.h.LastEnds(compute.Kept("ended"), types)); err != nil {
+		return err
+	}
+	s.h.Ended = compute.Kept("ends")
+	return nil
 }
 
 // columns settles which columns the history has and which are compared.

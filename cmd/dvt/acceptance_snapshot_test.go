@@ -15,10 +15,10 @@ import (
 )
 
 // period is one row of a history: its values and times in the reference's own clock,
-// to < 0 while it is open.
+// to < 0 while it is open. at is the row's own time.
 type period struct {
-	v        string
-	from, to int
+	v            string
+	at, from, to int
 }
 
 // scd is a type-2 history in a few lines.
@@ -36,12 +36,17 @@ func (s *scd) run(rows map[string]row, now int) {
 		}
 		all := s.versions[key]
 		open := len(all) > 0 && all[len(all)-1].to < 0
+		from := at
 		switch {
 		case !open:
-			s.versions[key] = append(all, period{r.v, at, -1})
-		case s.timestamp && at > all[len(all)-1].from, !s.timestamp && r.v != all[len(all)-1].v:
-			all[len(all)-1].to = at
-			s.versions[key] = append(all, period{r.v, at, -1})
+			if len(all) > 0 && at < all[len(all)-1].to {
+				from = now // when it was seen again: its row was not touched
+			}
+			s.versions[key] = append(all, period{r.v, at, from, -1})
+		case s.timestamp && at > all[len(all)-1].at, !s.timestamp && r.v != all[len(all)-1].v:
+			from = max(from, all[len(all)-1].from+1)
+			all[len(all)-1].to = from
+			s.versions[key] = append(all, period{r.v, at, from, -1})
 		}
 	}
 	if !s.deletes {
@@ -204,7 +209,7 @@ func TestAcceptanceSnapshot(t *testing.T) {
 		}
 		for _, p := range plays {
 			// The reference's clock of runs is beyond every row's own time.
-			p.ref.run(rows, 1_000_000+n)
+			p.ref.run(rows, 1_000_000+1000*n)
 			db, table := openTarget(t, dir, schema, p.target, p.name)
 			got, want := gotHistory(t, db, table), p.ref.want()
 			if p.target == "ch" {
