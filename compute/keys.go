@@ -2,6 +2,7 @@ package compute
 
 import (
 	"context"
+	"strconv"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -25,7 +26,19 @@ func (m *Model) KeyRange(ctx context.Context, catalog, schema, name, column stri
 // prints them, but no more than most+1 of them.
 func (m *Model) Keys(ctx context.Context, catalog, schema, name, column string, most int) ([]string, error) {
 	rel := relationName(catalog+planner.Marker, schema, name)
-	rows, err := m.texts(ctx, LimitQuery("SELECT DISTINCT CAST("+quote(column)+" AS VARCHAR) AS key FROM "+rel+" WHERE "+quote(column)+" IS NOT NULL", int64(most)+1))
+	keys, err := m.keys(ctx, "(SELECT "+quote(column)+" FROM "+rel+" LIMIT "+strconv.Itoa(keySample)+")", column, most)
+	if err != nil || len(keys) > most {
+		return keys, err // where keys are many, a few rows tell
+	}
+	return m.keys(ctx, rel, column, most)
+}
+
+// keySample is how many rows are looked at first: DISTINCT gathers all keys before it
+// gives the first.
+const keySample = 16 << 10
+
+func (m *Model) keys(ctx context.Context, from, column string, most int) ([]string, error) {
+	rows, err := m.texts(ctx, LimitQuery("SELECT DISTINCT CAST("+quote(column)+" AS VARCHAR) AS key FROM "+from+" WHERE "+quote(column)+" IS NOT NULL", int64(most)+1))
 	keys := []string{}
 	for _, r := range rows {
 		keys = append(keys, *r[0])

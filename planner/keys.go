@@ -120,7 +120,7 @@ func sampleKey(t connectors.Type) (connectors.Value, bool) {
 type reducer struct {
 	plan    *Plan
 	chosen  []KeyReduction
-	reduced []int // for each extract, how many reductions it gets
+	reduced []int // for each extract, how many reductions by narrowed extracts it gets
 }
 
 func (r *reducer) choose(k KeyReduction) {
@@ -131,13 +131,20 @@ func (r *reducer) choose(k KeyReduction) {
 		return
 	}
 	r.chosen = append(r.chosen, k)
-	r.reduced[k.To]++
+	if r.narrowed(k.From) {
+		r.reduced[k.To]++
+	}
 }
 
 // leads reports whether extract a must be staged before b, or is b.
 func (r *reducer) leads(a, b int) bool {
 	return a == b || slices.ContainsFunc(r.chosen, func(c KeyReduction) bool { return c.From == a && r.leads(c.To, b) })
 }
+
+// wholeShare is how many times a relation that is read as a whole must be smaller than the
+// one that waits for it, unless its keys fit into a list. Its keys are likely to be all
+// that the other has, so the wait must cost next to nothing beside the other's extract.
+const wholeShare = 100
 
 // pays reports whether From is expected to be much smaller than To.
 func (r *reducer) pays(k KeyReduction) bool {
@@ -150,9 +157,19 @@ func (r *reducer) pays(k KeyReduction) bool {
 	a, known1 := r.expected(k.From)
 	b, known2 := r.expected(k.To)
 	if known1 && known2 {
-		return a*4 <= b
+		share := 4.0
+		if a > MaxKeys && !r.narrowed(k.From) {
+			share = wholeShare
+		}
+		return a*share <= b
 	}
 	return narrowing(from)+r.reduced[k.From] > narrowing(to)+r.reduced[k.To]
+}
+
+// narrowed reports whether an extract leaves rows of its relation out, by itself or by the
+// keys of one that does.
+func (r *reducer) narrowed(i int) bool {
+	return narrowing(&r.plan.Extracts[i])+r.reduced[i] > 0
 }
 
 // expected guesses an extract's rows: a predicate keeps a fifth.

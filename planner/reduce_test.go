@@ -150,12 +150,35 @@ func TestWhoGoesFirst(t *testing.T) {
 		{500, 1000, "WHERE a.n = 1", "[{0 1 0 0 inner}]"},
 		{10, -1, "", "[]"},
 		{0, 1000, "", "[{0 1 0 0 inner}]"},
+		{100_000, 1_000_000, "", "[]"}, // all rows of a: to wait for them is likely to be for nothing
+		{100_000, 1_000_000, "WHERE a.n = 1", "[{0 1 0 0 inner}]"},
+		{100_000, 10_000_000, "", "[{0 1 0 0 inner}]"},
 	} {
 		rels := []Relation{rel("x", "s", "a", testDialect{text: connectors.Exact}, "k:BIGINT", "n:INTEGER"), rel("y", "s", "b", testDialect{text: connectors.Exact}, "k:INTEGER", "n:INTEGER", "v:INTEGER")}
 		rels[0].Table.RowEstimate, rels[1].Table.RowEstimate = c.a, c.b
 		plan := mustPlan(t, p, Input{SQL: refs("SELECT a.n FROM {{ a }} a JOIN {{ b }} b ON a.k = b.k "+c.where, rels), Relations: rels})
 		if got := fmt.Sprint(plan.KeyReductions); got != c.want {
 			t.Errorf("%d and %d rows %s: %s, want %s", c.a, c.b, c.where, got, c.want)
+		}
+	}
+}
+
+// TestWholeChain: nobody waits for a relation whose own reduction is by one that is read
+// as a whole.
+func TestWholeChain(t *testing.T) {
+	p := newPlanner(t)
+	for where, want := range map[string]string{
+		"":                "[{2 1 0 1 inner}]",
+		"WHERE d.n = 1":   "[{2 1 0 1 inner} {1 0 0 0 inner}]",
+		"WHERE c.n2 = 1":  "[{1 0 0 0 inner}]",
+		"WHERE f.v > 1.0": "[{2 1 0 1 inner}]",
+	} {
+		exact := testDialect{text: connectors.Exact}
+		rels := []Relation{rel("x", "s", "f", exact, "k:INTEGER", "v:DOUBLE"), rel("y", "s", "c", exact, "k:INTEGER", "d:INTEGER", "n2:INTEGER"), rel("z", "s", "d", exact, "d:INTEGER", "n:INTEGER")}
+		rels[0].Table.RowEstimate, rels[1].Table.RowEstimate, rels[2].Table.RowEstimate = 5_000_000, 1_000_000, 10_000
+		plan := mustPlan(t, p, Input{SQL: refs("SELECT d.n, sum(f.v) FROM {{ f }} f JOIN {{ c }} c ON f.k = c.k JOIN {{ d }} d ON c.d = d.d "+where+" GROUP BY 1", rels), Relations: rels})
+		if got := fmt.Sprint(plan.KeyReductions); got != want {
+			t.Errorf("%s: %s, want %s", where, got, want)
 		}
 	}
 }

@@ -30,6 +30,7 @@ type column struct {
 	offs  *memory.Buffer // text, binary, lists: n+1 int32
 	data  *memory.Buffer
 	used  int // bytes in data (bits for Boolean are counted by n)
+	last  int // room for data to begin with: what the batch before took
 	kids  []*column
 }
 
@@ -224,6 +225,9 @@ func (c *column) bitmap(n int) {
 
 // grow lengthens the data by size bytes and returns them.
 func (c *column) grow(size int) []byte {
+	if c.data == nil && c.last > size {
+		extend(c.mem, &c.data, c.last)
+	}
 	extend(c.mem, &c.data, c.used+size)
 	c.used += size
 	return c.data.Bytes()[c.used-size:]
@@ -264,7 +268,12 @@ func (c *column) take() arrow.ArrayData {
 	for _, k := range kids {
 		k.Release()
 	}
+	last := min(c.used, connectors.BatchBytes)
+	if c.width == 0 {
+		last += last / 16 // texts differ in length
+	}
 	c.release()
+	c.last = last
 	return data
 }
 

@@ -79,10 +79,6 @@ func (d dialect) copyFromSQL(rel connectors.Relation, names []string, binary boo
 	return "COPY " + d.Relation(rel) + " (" + quoteIdents(names) + ") FROM STDIN (FORMAT " + format + ", FREEZE)"
 }
 
-func (d dialect) countSQL(rel connectors.Relation) string {
-	return "SELECT count(*)::text FROM " + d.Relation(rel)
-}
-
 func (d dialect) dropTableSQL(rel connectors.Relation) string {
 	return "DROP TABLE IF EXISTS " + d.Relation(rel)
 }

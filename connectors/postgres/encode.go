@@ -26,6 +26,8 @@ type encoder struct {
 	keys   []string // columns that name a row in messages
 	out    []byte
 	rows   int64
+
+	scratch []byte // what checks spell
 }
 
 type columnEncoder struct {
@@ -90,45 +92,20 @@ func (e *encoder) batch(rec arrow.RecordBatch, full func([]byte) ([]byte, error)
 			checks[i] = e.cols[i].check(arrays[i])
 		}
 	}
-	var scratch []byte
+	encode := e.textRow
+	if e.binary {
+		encode = e.binaryRow
+	}
+	holes := make([]arrow.Array, len(arrays)) // those with NULL
+	for i, a := range arrays {
+		if a.NullN() > 0 {
+			holes[i] = a
+		}
+	}
 	for row := range int(rec.NumRows()) {
-		b := e.out
-		if e.binary {
-			b = binary.BigEndian.AppendUint16(b, uint16(len(values)))
-		}
-		for i, value := range values {
-			var err error
-			switch {
-			case e.binary && arrays[i].IsNull(row):
-				b = append(b, 0xff, 0xff, 0xff, 0xff)
-			case e.binary:
-				at := len(b)
-				b, err = value(append(b, 0, 0, 0, 0), row)
-				binary.BigEndian.PutUint32(b[at:], uint32(len(b)-at-4))
-				if len(b)-at-4 >= maxField {
-					err = &badValue{"of " + strconv.Itoa(len(b)-at-4) + " bytes", "PostgreSQL holds less than 1 GB in one value"}
-				}
-			default:
-				if i > 0 {
-					b = append(b, '\t')
-				}
-				if arrays[i].IsNull(row) {
-					b = append(b, `\N`...)
-					continue
-				}
-				if checks[i] != nil {
-					scratch, err = checks[i](scratch[:0], row)
-				}
-				if err == nil {
-					b, err = value(b, row)
-				}
-			}
-			if err != nil {
-				return e.valueError(rec, i, row, err)
-			}
-		}
-		if !e.binary {
-			b = append(b, '\n')
+		b, col, err := encode(e.out, row, values, checks, holes)
+		if err != nil {
+			return e.valueError(rec, col, row, err)
 		}
 		e.out = b
 		e.rows++
@@ -141,6 +118,49 @@ func (e *encoder) batch(rec arrow.RecordBatch, full func([]byte) ([]byte, error)
 		}
 	}
 	return nil
+}
+
+// binaryRow appends a row; an error is that of column col.
+func (e *encoder) binaryRow(b []byte, row int, values, _ []appendFunc, holes []arrow.Array) (_ []byte, col int, err error) {
+	b = binary.BigEndian.AppendUint16(b, uint16(len(values)))
+	for i, value := range values {
+		if holes[i] != nil && holes[i].IsNull(row) {
+			b = append(b, 0xff, 0xff, 0xff, 0xff)
+			continue
+		}
+		at := len(b)
+		if b, err = value(append(b, 0, 0, 0, 0), row); err != nil {
+			return b, i, err
+		}
+		size := len(b) - at - 4
+		if size >= maxField {
+			return b, i, &badValue{"of " + strconv.Itoa(size) + " bytes", "PostgreSQL holds less than 1 GB in one value"}
+		}
+		binary.BigEndian.PutUint32(b[at:], uint32(size))
+	}
+	return b, 0, nil
+}
+
+// textRow is binaryRow in the text form.
+func (e *encoder) textRow(b []byte, row int, values, checks []appendFunc, holes []arrow.Array) (_ []byte, col int, err error) {
+	for i, value := range values {
+		if i > 0 {
+			b = append(b, '\t')
+		}
+		if holes[i] != nil && holes[i].IsNull(row) {
+			b = append(b, `\N`...)
+			continue
+		}
+		if checks[i] != nil {
+			if e.scratch, err = checks[i](e.scratch[:0], row); err != nil {
+				return b, i, err
+			}
+		}
+		if b, err = value(b, row); err != nil {
+			return b, i, err
+		}
+	}
+	return append(b, '\n'), 0, nil
 }
 
 // maxField is PostgreSQL's limit of one allocation, less what it needs itself.

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"bytes"
 	"encoding/hex"
 	"math"
 	"strconv"
@@ -26,6 +27,9 @@ func textEncoder(t connectors.Type, asJSON, stripNUL bool) binder {
 	case connectors.Varchar, connectors.JSON, connectors.Bit:
 		return func(a arrow.Array) appendFunc {
 			v := a.(*array.String)
+			if v.Len() == 0 || bytes.IndexByte(v.ValueBytes(), 0) < 0 { // nor has any value one
+				return func(b []byte, row int) ([]byte, error) { return append(b, v.Value(row)...), nil }
+			}
 			return func(b []byte, row int) ([]byte, error) { return appendClean(b, v.Value(row), stripNUL) }
 		}
 	}

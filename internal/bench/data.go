@@ -124,7 +124,9 @@ func prepareData(ctx context.Context, s settings, name string) error {
 		var err error
 		switch name {
 		case "pg":
-			_, err = w.load(ctx, "pg", "t", whole)
+			if _, err = w.load(ctx, "pg", "t", whole); err == nil {
+				err = pgSettled(ctx)
+			}
 		case "my":
 			_, err = w.load(ctx, "my", "t", whole)
 		case "ch":
