@@ -32,7 +32,7 @@ func TestPlansKeepResults(t *testing.T) {
 		withRows, pushed = 60, 50
 	}
 	if queries >= 200 && (s.compared < int(queries)*9/10 || percent(s.nonEmpty, s.compared) < withRows || percent(s.pushed, s.pushed+s.kept) < pushed ||
-		s.limits == 0 || s.extremes == 0 || s.keys == 0 || s.streamed == 0 || s.apart == 0 || s.staged > s.whole*9/10) {
+		s.limits == 0 || s.extremes == 0 || s.keys == 0 || s.streamed == 0 || s.apart == 0 || s.remembered < s.compared*9/10 || s.staged > s.whole*9/10) {
 		t.Errorf("too little was put to the test: %+v", s)
 	}
 }

@@ -32,16 +32,16 @@ type fuzzStats struct {
 	scans, limits, whole, staged         int // extracts, and rows
 	pushed, exact, kept                  int // predicates: pushed, of these exactly; kept
 	extremes, streamed, keys, ranges, no int // extracts of one row, streamed plans; reductions by keys, by a range, without an answer
-	noted, apart                         int // plans with notes; relations read by several extracts
+	noted, apart, remembered             int // plans with notes; relations read by several extracts; plans from memory
 }
 
 func percent(part, of int) int { return 100 * part / max(of, 1) }
 
 func (s fuzzStats) String() string {
 	return fmt.Sprintf("%d queries compared, %d%% with rows; %d refused by DuckDB, %d where DuckDB's optimizer differs; of %d predicates %d%% pushed (%d%% exactly); "+
-		"%d extracts bring %d%% of the rows, %d with a limit, %d of one row; %d keys, %d ranges, %d neither; %d streamed; %d notes; %d relations by several extracts",
+		"%d extracts bring %d%% of the rows, %d with a limit, %d of one row; %d keys, %d ranges, %d neither; %d streamed; %d notes; %d relations by several extracts; %d from memory",
 		s.compared, percent(s.nonEmpty, s.compared), s.refused, s.duckdb, s.pushed+s.kept, percent(s.pushed, s.pushed+s.kept), percent(s.exact, s.pushed+s.kept),
-		s.scans, percent(s.staged, s.whole), s.limits, s.extremes, s.keys, s.ranges, s.no, s.streamed, s.noted, s.apart)
+		s.scans, percent(s.staged, s.whole), s.limits, s.extremes, s.keys, s.ranges, s.no, s.streamed, s.noted, s.apart, s.remembered)
 }
 
 // fuzzDialect reads the whole relations. Its answers get worse at random: no, or a
@@ -160,10 +160,14 @@ func (f *fuzz) step(i int) {
 		f.stats.refused++
 		return
 	}
+	mem := f.analyzed(in)
 	plan, err := f.planner.Plan(context.Background(), in)
 	if err != nil {
 		f.mismatch = fmt.Sprintf("planning: %v\n%s", err, in.SQL)
 		return
+	}
+	if mem.hits >= 1 {
+		f.stats.remembered++
 	}
 	if len(plan.Notes) > 0 {
 		f.stats.noted++
@@ -187,6 +191,23 @@ func (f *fuzz) step(i int) {
 	case plan.Streamed != nil:
 		f.stream(plan, in, want)
 	}
+}
+
+// analyzed lets the planner analyze in beforehand, so that the plan comes from its memory.
+// Dialects are not asked yet, for their answers are random.
+func (f *fuzz) analyzed(in Input) *keeper {
+	mem := newKeeper()
+	f.planner.Remember(mem)
+	q, err := f.planner.parse(context.Background(), in.SQL)
+	if err != nil {
+		return mem
+	}
+	used, err := q.resolve(in)
+	if err == nil {
+		_, _, _ = f.planner.analyze(context.Background(), q, used, in, ruleSet{in.DisabledRules, f.planner.without})
+	}
+	mem.hits = 0
+	return mem
 }
 
 // estimate tells the planner sizes, some of the time, and wrong ones too: they may

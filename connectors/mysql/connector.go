@@ -24,9 +24,10 @@ type Conn struct {
 	guess version // until the server has told
 	facts atomic.Pointer[version]
 
-	mu     sync.Mutex
-	idle   []*session
-	closed bool
+	mu        sync.Mutex
+	idle      []*session
+	idleLocks []*session // without a database
+	closed    bool
 
 	locks      sync.Map // of relations, to the sessions that hold them
 	zeros      atomic.Int64
@@ -89,8 +90,8 @@ func (c *Conn) ZeroDates() int64 { return c.zeros.Load() }
 // Close closes the idle sessions; those in use are closed when they come back.
 func (c *Conn) Close() error {
 	c.mu.Lock()
-	idle := c.idle
-	c.idle, c.closed = nil, true
+	idle := append(c.idle, c.idleLocks...)
+	c.idle, c.idleLocks, c.closed = nil, nil, true
 	c.mu.Unlock()
 	for _, s := range idle {
 		s.close()

@@ -16,7 +16,7 @@ import (
 // Lock takes the server's advisory lock of rel. It belongs to a session that does
 // nothing else, and goes with that session if the process dies.
 func (c *Conn) Lock(ctx context.Context, rel connectors.Relation, wait time.Duration, waiting func()) (release func(), err error) {
-	s, err := c.open(ctx, "", false) // the database may not exist yet
+	s, err := c.lockSession(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -68,10 +68,23 @@ func (c *Conn) Lock(ctx context.Context, rel connectors.Relation, wait time.Dura
 			c.locks.Delete(rel)
 			ctx, cancel := context.WithTimeout(context.Background(), killTimeout)
 			defer cancel()
-			_, _ = s.rows(ctx, unlockSQL(name)) // closing the session releases it as well
-			s.close()
+			got, err := s.rows(ctx, unlockSQL(name))
+			if err != nil || got[0][0].s != "1" {
+				s.close() // which releases it as well
+				return
+			}
+			c.put(s, &c.idleLocks)
 		})
 	}, nil
+}
+
+// lockSession is a session that holds no lock: one that held the lock of another model, or
+// a new one, without a database, which may not exist yet.
+func (c *Conn) lockSession(ctx context.Context) (*session, error) {
+	if s := c.take(ctx, &c.idleLocks); s != nil {
+		return s, nil
+	}
+	return c.open(ctx, "", false)
 }
 
 // HoldsLock implements connectors.LockHolder: the lock is there as long as its session.

@@ -251,32 +251,45 @@ func (c *Conn) kill(id uint64) {
 
 // acquire takes an idle session or opens one.
 func (c *Conn) acquire(ctx context.Context) (*session, error) {
+	if s := c.take(ctx, &c.idle); s != nil {
+		return s, nil
+	}
+	c.mu.Lock()
+	closed := c.closed
+	c.mu.Unlock()
+	if closed {
+		return nil, c.connectError(errors.New("the connection is closed"))
+	}
+	return c.open(ctx, c.schema, false)
+}
+
+// release gives s back. The caller has left no transaction, lock or variable behind.
+func (c *Conn) release(s *session) { c.put(s, &c.idle) }
+
+// take is a session of idle that is still connected, or nil.
+func (c *Conn) take(ctx context.Context, idle *[]*session) *session {
 	for {
 		c.mu.Lock()
-		if c.closed {
-			c.mu.Unlock()
-			return nil, c.connectError(errors.New("the connection is closed"))
-		}
-		n := len(c.idle)
+		n := len(*idle)
 		if n == 0 {
 			c.mu.Unlock()
-			return c.open(ctx, c.schema, false)
+			return nil
 		}
-		s := c.idle[n-1]
-		c.idle = c.idle[:n-1]
+		s := (*idle)[n-1]
+		*idle = (*idle)[:n-1]
 		c.mu.Unlock()
 		if s.usable(ctx) {
-			return s, nil
+			return s
 		}
 		s.close()
 	}
 }
 
-// release gives s back. The caller has left no transaction, lock or variable behind.
-func (c *Conn) release(s *session) {
+// put makes s one of idle, or closes it.
+func (c *Conn) put(s *session, idle *[]*session) {
 	c.mu.Lock()
-	if !s.bad && !c.closed && len(c.idle) < maxIdle {
-		c.idle = append(c.idle, s)
+	if !s.bad && !c.closed && len(*idle) < maxIdle {
+		*idle = append(*idle, s)
 		s = nil
 	}
 	c.mu.Unlock()

@@ -321,6 +321,52 @@ func TestLock(t *testing.T) {
 	release()
 }
 
+// TestLockSessions: models locked one after the other share a session, which is replaced
+// when the server has closed it; models locked at once have one each.
+func TestLockSessions(t *testing.T) {
+	c, other := connect(t), connect(t)
+	ctx := context.Background()
+	locked := func(name string) (uint64, func()) {
+		rel := c.at(connectors.Relation{Name: name})
+		release, err := c.Lock(ctx, rel, 0, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, ok := c.locks.Load(rel)
+		if !ok {
+			t.Fatal("the lock is not known")
+		}
+		return s.(*session).id, release
+	}
+	first, release := locked("a")
+	beside, releaseBeside := locked("b")
+	if first == beside {
+		t.Error("two locks in one session")
+	}
+	releaseBeside()
+	release()
+	again, release := locked("a")
+	if again != first {
+		t.Errorf("session %d, want %d again", again, first)
+	}
+	free, err := other.Lock(ctx, connectors.Relation{Schema: c.schema, Name: "b"}, 0, nil)
+	if err != nil {
+		t.Fatalf("a released lock is held: %v", err)
+	}
+	free()
+	release()
+	for _, s := range c.idleLocks {
+		if err := other.Exec(ctx, fmt.Sprintf("KILL CONNECTION %d", s.id)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, release = locked("a")
+	release()
+	if err := c.Close(); err != nil || len(c.idleLocks) > 0 {
+		t.Error("sessions stay open", err)
+	}
+}
+
 func TestSettings(t *testing.T) {
 	base := func(more ...any) map[string]any {
 		k := map[string]any{"server": "h"}

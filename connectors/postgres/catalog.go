@@ -189,3 +189,38 @@ func (c *conn) query(ctx context.Context, pc *pgconn.PgConn, sql string, args ..
 	}
 	return rows, nil
 }
+
+// statement is one with a parameter.
+type statement struct{ sql, arg string }
+
+// queries runs small statements in one round trip, one after the other, and gathers the
+// rows of each. None runs after one that failed.
+func (c *conn) queries(ctx context.Context, pc *pgconn.PgConn, all []statement) ([][][]cell, error) {
+	batch := &pgconn.Batch{}
+	for _, s := range all {
+		batch.ExecParams(s.sql, [][]byte{[]byte(s.arg)}, nil, nil, nil)
+	}
+	r := pc.ExecBatch(ctx, batch)
+	answers := make([][][]cell, 0, len(all))
+	for r.NextResult() {
+		res := r.ResultReader().Read()
+		if res.Err != nil {
+			break
+		}
+		rows := make([][]cell, len(res.Rows))
+		for i, values := range res.Rows {
+			for _, v := range values {
+				rows[i] = append(rows[i], cell{s: string(v), null: v == nil})
+			}
+		}
+		answers = append(answers, rows)
+	}
+	err := r.Close()
+	if err == nil && len(answers) != len(all) {
+		err = fmt.Errorf("%d answers to %d statements", len(answers), len(all))
+	}
+	if err != nil {
+		return nil, c.statementError(all[min(len(answers), len(all)-1)].sql, 0, err)
+	}
+	return answers, nil
+}

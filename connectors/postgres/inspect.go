@@ -157,41 +157,52 @@ SELECT DISTINCT pg_describe_object(d.classid, d.objid, d.objsubid)
    AND NOT EXISTS (SELECT FROM pg_index i WHERE d.classid = 'pg_class'::regclass AND i.indexrelid = d.objid AND i.indrelid = c.oid)
  ORDER BY 1`
 
-const findQuery = `SELECT c.oid::text, c.relkind::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+const findQuery = `SELECT c.oid::text, c.relkind::text, current_setting('search_path') FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
  WHERE n.nspname = $1::text AND c.relname = $2::text`
 
+const searchPathQuery = "SELECT set_config('search_path', $1, true)"
+
 // inspect reads what hangs on rel; nil if there is no such relation. The definitions
-// that the server spells are qualified in full, for it sees an empty search_path.
+// that the server spells are qualified in full, for it sees an empty search_path. The
+// swap does it holding the lock of its target, so it takes few round trips: two, and one
+// more where views depend on rel.
 func (c *conn) inspect(ctx context.Context, pc *pgconn.PgConn, rel connectors.Relation) (*object, error) {
 	found, err := c.query(ctx, pc, findQuery, rel.Schema, rel.Name)
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
-	old, err := c.query(ctx, pc, "SELECT current_setting('search_path'), set_config('search_path', '', true)")
+	oid, path := found[0][0].s, found[0][2].s
+	o := &object{}
+	var views []string
+	err = c.inspectAll(ctx, pc, path, append(o.parts(oid), part{viewsQuery, oid, func(r []cell) error {
+		views = append(views, r[0].s)
+		return nil
+	}}))
 	if err != nil {
 		return nil, err
 	}
-	o, err := c.inspectTree(ctx, pc, found[0][0].s)
-	if err != nil {
-		return nil, err
+	if o.oid == "" {
+		return nil, errChanged
 	}
-	_, err = c.query(ctx, pc, "SELECT set_config('search_path', $1, true)", old[0][0].s)
-	return o, err
+	return o, c.inspectViews(ctx, pc, path, o, views)
 }
 
-func (c *conn) inspectTree(ctx context.Context, pc *pgconn.PgConn, oid string) (*object, error) {
-	o, err := c.inspectOne(ctx, pc, oid)
-	if err != nil {
-		return nil, err
+func (c *conn) inspectViews(ctx context.Context, pc *pgconn.PgConn, path string, o *object, oids []string) error {
+	if len(oids) == 0 {
+		return nil
 	}
-	views, err := c.query(ctx, pc, viewsQuery, oid)
-	if err != nil {
-		return nil, err
+	all := make([]*object, len(oids))
+	var parts []part
+	for i, oid := range oids {
+		all[i] = &object{}
+		parts = append(parts, all[i].parts(oid)...)
 	}
-	for _, row := range views {
-		v, err := c.inspectOne(ctx, pc, row[0].s)
-		if err != nil {
-			return nil, err
+	if err := c.inspectAll(ctx, pc, path, parts); err != nil {
+		return err
+	}
+	for _, v := range all {
+		if v.oid == "" {
+			return errChanged
 		}
 		o.print += v.print
 		if v.kind == "v" {
@@ -201,36 +212,50 @@ func (c *conn) inspectTree(ctx context.Context, pc *pgconn.PgConn, oid string) (
 			o.others = append(o.others, kindNames[v.kind]+" "+v.name)
 		}
 	}
-	return o, nil
+	return nil
 }
 
 var kindNames = map[string]string{"r": "table", "v": "view", "m": "materialized view", "p": "partitioned table", "f": "foreign table",
 	"S": "sequence", "i": "index", "I": "index", "c": "type", "t": "toast table"}
 
-func (c *conn) inspectOne(ctx context.Context, pc *pgconn.PgConn, oid string) (*object, error) {
-	o := &object{}
-	for _, part := range []struct {
-		sql  string
-		scan func([]cell) error
-	}{
-		{objectQuery, o.scanObject}, {objectColumnsQuery, o.scanColumn}, {objectPartsQuery, o.scanPart},
-		{grantsQuery, o.scanGrant}, {othersQuery, o.scanOther},
-	} {
-		rows, err := c.query(ctx, pc, part.sql, oid)
-		if err != nil {
-			return nil, err
+// part is one query about the relation of an oid.
+type part struct {
+	sql, oid string
+	scan     func([]cell) error
+}
+
+// parts are the queries that fill o. What they give goes into its print.
+func (o *object) parts(oid string) []part {
+	printed := func(scan func([]cell) error) func([]cell) error {
+		return func(r []cell) error {
+			o.print += fmt.Sprintf("%v\n", r)
+			return scan(r)
 		}
-		for _, row := range rows {
-			if err := part.scan(row); err != nil {
-				return nil, err
+	}
+	return []part{
+		{objectQuery, oid, printed(o.scanObject)}, {objectColumnsQuery, oid, printed(o.scanColumn)}, {objectPartsQuery, oid, printed(o.scanPart)},
+		{grantsQuery, oid, printed(o.scanGrant)}, {othersQuery, oid, printed(o.scanOther)},
+	}
+}
+
+// inspectAll runs parts in one round trip, with an empty search_path, and sets path again.
+func (c *conn) inspectAll(ctx context.Context, pc *pgconn.PgConn, path string, parts []part) error {
+	statements := []statement{{searchPathQuery, ""}}
+	for _, p := range parts {
+		statements = append(statements, statement{p.sql, p.oid})
+	}
+	answers, err := c.queries(ctx, pc, append(statements, statement{searchPathQuery, path}))
+	if err != nil {
+		return err
+	}
+	for i, p := range parts {
+		for _, row := range answers[i+1] {
+			if err := p.scan(row); err != nil {
+				return err
 			}
-			o.print += fmt.Sprintf("%v\n", row)
 		}
 	}
-	if o.oid == "" {
-		return nil, errChanged
-	}
-	return o, nil
+	return nil
 }
 
 func (o *object) scanObject(r []cell) error {

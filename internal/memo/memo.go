@@ -28,6 +28,9 @@ const (
 	// maxIdle is the number of times that the file is written without an answer being
 	// used, after which the answer goes.
 	maxIdle = 100
+	// newIdle is what an answer that only its own process has used counts as: questions
+	// with values of the day in them are not asked again.
+	newIdle = 80
 )
 
 // File is a set of answers. Its methods may be called from several goroutines, and
@@ -41,7 +44,7 @@ type File struct {
 	read  sync.Once
 	mu    sync.Mutex
 	known map[Key]*answer
-	added bool
+	dirty bool // there is something to save
 	found int
 }
 
@@ -49,6 +52,7 @@ type answer struct {
 	value []byte
 	idle  uint64 // writes of the file since it was used, when it was read
 	used  bool   // since then
+	isNew bool   // this process's own
 }
 
 // Options say what a File holds.
@@ -86,6 +90,7 @@ func (f *File) Get(key Key) []byte {
 	if a == nil {
 		return nil
 	}
+	f.dirty = f.dirty || !a.used && a.idle >= newIdle // asked again: it will be kept longer
 	a.used = true
 	f.found++
 	return a.value
@@ -98,7 +103,7 @@ func (f *File) Put(key Key, value []byte) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.known[key], f.added = &answer{value: value, used: true}, true
+	f.known[key], f.dirty = &answer{value: value, used: true, isNew: true}, true
 }
 
 // Found is how often Get had an answer.
@@ -108,13 +113,13 @@ func (f *File) Found() int {
 	return f.found
 }
 
-// Save writes the file if there are new answers, together with those that other processes
+// Save writes the file if there is news, together with those that other processes
 // wrote meanwhile. The file at the path is the old one or the new one as a whole, whenever
 // the process ends. While another process writes, nothing is: its answers are as good.
 func (f *File) Save() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !f.added {
+	if !f.dirty {
 		return nil
 	}
 	if err := os.MkdirAll(filepath.Dir(f.path), 0o755); err != nil {
@@ -130,14 +135,22 @@ func (f *File) Save() error {
 		a.idle++
 	}
 	for key, a := range f.known {
-		if a.used {
-			there[key] = &answer{value: a.value}
+		if !a.used {
+			continue
 		}
+		idle := uint64(0)
+		if a.isNew {
+			idle = newIdle
+			if other := there[key]; other != nil { // put by another, or asked for anew
+				idle = min(idle, other.idle)
+			}
+		}
+		there[key] = &answer{value: a.value, idle: idle}
 	}
 	if err := f.write(f.encode(there)); err != nil {
 		return fmt.Errorf("writing %s: %w", f.path, err)
 	}
-	f.added = false
+	f.dirty = false
 	return nil
 }
 

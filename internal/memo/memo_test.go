@@ -120,25 +120,33 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
+// TestUnusedGoes: an answer that was used again stays for long, one that never was does not.
 func TestUnusedGoes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.memo")
 	f := New(Options{Path: path})
-	f.Put(key("used"), []byte("U"))
-	f.Put(key("idle"), []byte("I"))
+	for _, k := range []string{"used", "idle", "never"} {
+		f.Put(key(k), []byte(k))
+	}
 	saved(t, f)
+	f = New(Options{Path: path})
+	if get(f, "used") != "used" || get(f, "idle") != "idle" {
+		t.Fatal("gone at once")
+	}
+	saved(t, f) // without a new answer
 	for i := range maxIdle + 1 {
 		f = New(Options{Path: path})
-		if get(f, "used") != "U" {
+		if get(f, "used") != "used" {
 			t.Fatal("gone though it was used")
 		}
 		f.Put(key(fmt.Sprint("new", i)), []byte("N"))
 		saved(t, f)
-		if i == maxIdle-1 && !bytes.Contains(read(t, path), []byte("I")) {
-			t.Error("gone too early")
+		all := read(t, path)
+		if got, want := bytes.Contains(all, []byte("never")), i+2 <= maxIdle-newIdle; got != want {
+			t.Errorf("write %d: never used and there: %v, want %v", i, got, want)
 		}
-	}
-	if f = New(Options{Path: path}); f.Get(key("idle")) != nil || get(f, "used") != "U" {
-		t.Error("idle answers stay, or used ones go")
+		if got, want := bytes.Contains(all, []byte("idle")), i+1 <= maxIdle; got != want {
+			t.Errorf("write %d: not used for long and there: %v, want %v", i, got, want)
+		}
 	}
 }
 
