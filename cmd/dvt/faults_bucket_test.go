@@ -31,8 +31,25 @@ func (w *world) openBucket() {
 }
 
 func (w *world) bucketOutput() string {
-	return fmt.Sprintf("    tgt: {type: s3, bucket: %s, prefix: %s, endpoint: 'http://127.0.0.1:%s', region: %s, access_key_id: %s, secret_access_key: %s, connect_timeout: 5, query_timeout: \"{{ env_var('DVT_TEST_QUERY_TIMEOUT', '600') }}\"}\n",
+	return fmt.Sprintf("    tgt: {type: s3, bucket: %s, prefix: %s, endpoint: 'http://127.0.0.1:%s', region: %s, access_key_id: \"{{ env_var('DVT_TEST_TGT_KEY', '%s') }}\", secret_access_key: \"{{ env_var('DVT_TEST_TGT_SECRET', '%s') }}\", connect_timeout: 5, query_timeout: \"{{ env_var('DVT_TEST_QUERY_TIMEOUT', '600') }}\"}\n",
 		w.bucket.Bucket, w.schema, w.to.Port(), w.bucket.Region, w.bucket.AccessKey, w.bucket.SecretKey)
+}
+
+// bucketReader lets the next run connect as somebody who may read the bucket, and not
+// write more to it than locks, or not even those.
+func (w *world) bucketReader(c faultCell) []string {
+	let := w.bucket.LetRead
+	if c.step != "lock" {
+		let = func() error { return w.bucket.LetLock(w.schema) }
+	}
+	if err := let(); err != nil {
+		w.t.Fatal(err)
+	}
+	keys, err := w.bucket.User("reader", w.schema)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return []string{fmt.Sprint("DVT_TEST_TGT_KEY=", keys["access_key_id"]), fmt.Sprint("DVT_TEST_TGT_SECRET=", keys["secret_access_key"])}
 }
 
 // bucketContent is what the target's object holds: a reader lists it and reads it.

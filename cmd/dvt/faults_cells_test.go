@@ -74,10 +74,20 @@ func faultCells(rng *rand.Rand, kinds map[string][]string) []faultCell {
 			}
 		}
 		for _, kind := range kinds[target] {
-			if target == "pg" || target == "my" {
+			switch target {
+			case "pg", "my":
 				add(target, kind, "extract first", "revoked")
 				add(target, kind, "stage first", "revoked")
 				add(target, kind, "apply", "revoked")
+			case "ch": // rights are for a database as a whole there
+				add(target, kind, "extract first", "revoked")
+				add(target, kind, "stage first", "revoked")
+			case "s3":
+				add(target, kind, "lock", "revoked")
+				add(target, kind, "stage first", "revoked")
+			}
+			if kind == "f_table" && (target == "pg" || target == "my" || target == "ch") {
+				add(target, kind, "stage middle", "server full")
 			}
 			if kind != "window" {
 				add(target, kind, "compute", "spill full", "memory")
@@ -87,9 +97,6 @@ func faultCells(rng *rand.Rand, kinds map[string][]string) []faultCell {
 	for i := range cells {
 		c := &cells[i]
 		c.src = []string{"pg", "my", "ch"}[rng.IntN(3)]
-		if c.fault == "revoked" && c.src == "ch" { // old servers have no rights to revoke
-			c.src = c.target
-		}
 		c.lane = []string{"auto", "compute"}[rng.IntN(2)]
 		c.at = rng.Float64()
 	}
@@ -217,7 +224,7 @@ func (w *world) play(c faultCell) outcome {
 	case "held":
 		r = w.held(c, n, bad)
 		o.reached = true
-	case "full", "spill full", "memory", "revoked":
+	case "full", "spill full", "memory", "revoked", "server full":
 		r = w.starved(c, n, bad)
 		o.reached = true
 	case "reader":

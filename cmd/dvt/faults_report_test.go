@@ -17,7 +17,7 @@ var (
 	faultSteps = []string{"connect", "describe", "lock", "extract first", "extract middle", "extract last", "compute",
 		"stage", "stage first", "stage middle", "stage last", "count check", "apply", "applied", "state", "cleanup", "any", "beside"}
 	faultColumns = []string{"cut", "down", "restart", "stall", "slow", "truncate", "kill", "int", "term",
-		"held", "reader", "second", "full", "spill full", "memory", "revoked", "clock"}
+		"held", "reader", "second", "full", "server full", "spill full", "memory", "revoked", "clock"}
 	faultEngines = map[string]string{"pg": "PostgreSQL", "my": "MariaDB", "ch": "ClickHouse", "lite": "SQLite", "duck": "DuckDB file", "lake": "Parquet file", "s3": "S3"}
 )
 
@@ -51,15 +51,16 @@ runs have no code. An asterisk marks a fault whose moment did not come before th
 | reader | a session has read the target and keeps its transaction, or its hold on the file, open for 1 to 3 s |
 | second | the same model is run twice at once |
 | full | no file may grow beyond 60 kB |
+| server full | no file of the target's server may grow beyond what half of the staging table needs |
 | spill full | max_temp_directory_size: 1MB |
 | memory | federation_memory_limit: 70MB |
-| revoked | the user may not read the source, create beside the target, or change the target |
+| revoked | the user may not read the source, create beside the target, or change the target; of a bucket it may read all, and write locks at most |
 | clock | the files of the project and of its state were written a day from now, or a day ago |
 
 Steps: apply is the statement that swaps or merges, before it has reached the server; applied, when
 it has but its answer has not come back. Sources are PostgreSQL, MariaDB and ClickHouse, the lane
-is direct or compute: both are drawn per cell. Not played: a full disk of a database server (it
-answers with an error to a statement, as under revoked) and rights on ClickHouse 18, which has none.
+is direct or compute: both are drawn per cell. ClickHouse 18 has rights for a database as a whole
+only: who may stage there may change the target.
 `
 
 // writeReliability writes the page from what has been played of all cells.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/dvt-dev/dvt/connectors/faultproxy"
 	"github.com/dvt-dev/dvt/internal/enginetest"
+	"github.com/dvt-dev/dvt/internal/servers"
 )
 
 // faultRows are the rows of big, and of events, on each source.
@@ -40,7 +41,7 @@ var faultSources = map[string][]string{
 // faultModels are one model of each kind; --vars say what the next content is.
 var faultModels = map[string]string{
 	"f_table": `{{ config(materialized='f_table', lane=var('lane')) }}
-select id, {{ var('column') }} as v, name from {{ source(var('src'), 'big') }} where id > {{ var('above') }}
+select id, {{ var('column') }} as v, {% if var('fat', false) %}repeat(name, 12) as {% endif %}name from {{ source(var('src'), 'big') }} where id > {{ var('above') }}
 {% if var('heavy', false) %} and id in (select max(id) from (select id, repeat(name, 250) as pad from {{ source(var('src'), 'big') }}) group by pad) {% endif %}`,
 	"merge": `{{ config(materialized='f_incremental', unique_key='id', watermark_column='ts', lane=var('lane')) }}
 select id, ts, v, name from {{ source(var('src'), 'events') }} where ts <= {{ var('upto') }}
@@ -59,6 +60,8 @@ type world struct {
 	sources map[string]*faultproxy.Proxy
 	to      *faultproxy.Proxy // nil for a target that is a file
 	bucket  *enginetest.S3    // of a target that is one
+	own     *servers.Set      // the target's server, if it is one of the world's own
+	fat     bool              // rows of f_table are long
 	secrets []string
 	upto    map[string]int      // what the incremental targets have been brought to
 	flip    map[string]bool     // which of its two contents f_table has
@@ -68,8 +71,10 @@ type world struct {
 	waited  bool                // a lock of a dead run on ClickHouse has been waited for once
 }
 
-func newWorld(t *testing.T, bin, target string) *world {
-	w := &world{t: t, bin: bin, target: target, dir: t.TempDir(), schema: newSchema(t), sources: map[string]*faultproxy.Proxy{},
+func newWorld(t *testing.T, bin, target string) *world { return makeWorld(t, bin, target, nil) }
+
+func makeWorld(t *testing.T, bin, target string, own *servers.Set) *world {
+	w := &world{t: t, own: own, bin: bin, target: target, dir: t.TempDir(), schema: newSchema(t), sources: map[string]*faultproxy.Proxy{},
 		upto: map[string]int{}, flip: map[string]bool{}, bytes: map[string][2]int64{}}
 	for engine, stmts := range faultSources {
 		db := openDB(t, engine, "")
@@ -77,10 +82,13 @@ func newWorld(t *testing.T, bin, target string) *world {
 			mustExec(t, db, fmt.Sprintf(s, w.schema, faultRows))
 		}
 		w.sources[engine] = w.proxy(engine)
-		w.secrets = append(w.secrets, os.Getenv("DVT_TEST_"+strings.ToUpper(engine)+"_PASSWORD"))
+		w.secrets = append(w.secrets, engineEnv(engine, "PASSWORD"))
 	}
 	if w.server() {
-		w.to = w.proxy(target)
+		w.to = w.proxy(w.engine())
+	}
+	if own != nil {
+		w.openOwn()
 	}
 	if target == "s3" {
 		w.openBucket()
@@ -99,8 +107,7 @@ func newWorld(t *testing.T, bin, target string) *world {
 func (w *world) server() bool { return w.target == "pg" || w.target == "my" || w.target == "ch" }
 
 func (w *world) proxy(engine string) *faultproxy.Proxy {
-	e := strings.ToUpper(engine)
-	p, err := faultproxy.Listen(os.Getenv("DVT_TEST_"+e+"_HOST") + ":" + os.Getenv("DVT_TEST_"+e+"_PORT"))
+	p, err := faultproxy.Listen(engineEnv(engine, "HOST") + ":" + engineEnv(engine, "PORT"))
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -146,11 +153,10 @@ func (w *world) targetSchema() string {
 
 func (w *world) profile() string {
 	server := func(name, engine, typ string, p *faultproxy.Proxy) string {
-		e := strings.ToUpper(engine)
 		text := fmt.Sprintf("    %s: {type: %s, host: 127.0.0.1, port: %s, user: \"{{ env_var('DVT_TEST_%s_AS', '%s') }}\", password: '%s', schema: %s, connect_timeout: 5, query_timeout: \"{{ env_var('DVT_TEST_QUERY_TIMEOUT', '600') }}\"",
-			name, typ, p.Port(), strings.ToUpper(name), os.Getenv("DVT_TEST_"+e+"_USER"), os.Getenv("DVT_TEST_"+e+"_PASSWORD"), w.schema)
-		if engine == "pg" {
-			text += ", dbname: " + os.Getenv("DVT_TEST_PG_DATABASE")
+			name, typ, p.Port(), strings.ToUpper(name), engineEnv(engine, "USER"), engineEnv(engine, "PASSWORD"), w.schema)
+		if typ == "postgres" {
+			text += ", dbname: " + engineEnv(engine, "DATABASE")
 		}
 		return text + "}\n"
 	}
@@ -169,7 +175,7 @@ func (w *world) profile() string {
 	case "lake":
 		return text + "    tgt: {type: file, path: lake, format: parquet}\n"
 	}
-	return text + server("tgt", w.target, types[w.target], w.to)
+	return text + server("tgt", w.engine(), types[w.target], w.to)
 }
 
 // contentSums are numbers that no lost, doubled or cut row leaves equal.
@@ -182,7 +188,7 @@ func (w *world) content(kind string) string {
 	var err error
 	switch w.target {
 	case "pg", "my", "ch":
-		db, err = enginetest.Open(w.target, "")
+		db, err = enginetest.Open(w.engine(), "")
 		query += w.schema + ".t_" + kind
 	case "lite":
 		db, err = enginetest.Open("sqlite", filepath.Join(w.dir, "out.sqlite"))
@@ -228,7 +234,12 @@ func (w *world) advance(kind, src, lane string) next {
 			column, above = "vb", 10
 		}
 		vars = fmt.Sprintf("column: %s, above: %d, upto: 0", column, above)
-		query = fmt.Sprintf("SELECT id, %s AS v, name FROM %s.big WHERE id > %d", column, w.schema, above)
+		name := "name"
+		if w.fat {
+			name = "repeat(name, 12) AS name"
+			vars += ", fat: true"
+		}
+		query = fmt.Sprintf("SELECT id, %s AS v, %s FROM %s.big WHERE id > %d", column, name, w.schema, above)
 	} else {
 		w.upto[kind] += 1500
 		vars = fmt.Sprintf("column: va, above: 0, upto: %d", w.upto[kind])
@@ -342,11 +353,11 @@ func (w *world) leftovers() []string {
 	}
 	switch w.target {
 	case "pg":
-		add("pg", "", "SELECT relname::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE nspname = '"+w.schema+"' AND left(relname, 5) = '__dvt'")
+		add(w.engine(), "", "SELECT relname::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE nspname = '"+w.schema+"' AND left(relname, 5) = '__dvt'")
 	case "my":
-		add("my", "", "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = '"+w.schema+"' AND left(TABLE_NAME, 5) = '__dvt'")
+		add(w.engine(), "", "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = '"+w.schema+"' AND left(TABLE_NAME, 5) = '__dvt'")
 	case "ch":
-		add("ch", "", "SELECT name FROM system.tables WHERE database = '"+w.schema+"' AND substring(name, 1, 5) = '__dvt'")
+		add(w.engine(), "", "SELECT name FROM system.tables WHERE database = '"+w.schema+"' AND substring(name, 1, 5) = '__dvt'")
 	case "lite":
 		add("sqlite", filepath.Join(w.dir, "out.sqlite"), "SELECT name FROM sqlite_master WHERE substr(name, 1, 5) = '__dvt'")
 	case "duck":
@@ -373,6 +384,9 @@ func (w *world) statements() []string {
 		"my": "SELECT concat(command, ' ', info) FROM information_schema.PROCESSLIST WHERE id <> connection_id() AND command <> 'Sleep' AND info LIKE '%" + w.schema + "%'",
 		"ch": "SELECT query FROM system.processes WHERE query LIKE '%" + w.schema + "%' AND query NOT LIKE '%system.processes%'",
 	} {
+		if engine == w.target {
+			engine = w.engine()
+		}
 		db, err := enginetest.Open(engine, "")
 		if err != nil {
 			return []string{err.Error()}

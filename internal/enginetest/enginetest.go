@@ -45,23 +45,28 @@ func vars(prefix string, names ...string) (map[string]string, error) {
 	return out, nil
 }
 
-// Open connects to pg, my or ch of the test servers, or to sqlite or duckdb at path.
+// Open connects to pg, my or ch of the test servers, or to sqlite or duckdb at path. Of
+// pg.own and the like the variables are DVT_TEST_OWN_PG_….
 func Open(engine, path string) (*DB, error) {
+	engine, own, _ := strings.Cut(engine, ".")
+	if own != "" {
+		own = strings.ToUpper(own) + "_"
+	}
 	switch engine {
 	case "pg":
-		v, err := vars("PG", "HOST", "PORT", "USER", "PASSWORD", "DATABASE")
+		v, err := vars(own+"PG", "HOST", "PORT", "USER", "PASSWORD", "DATABASE")
 		if err != nil {
 			return nil, err
 		}
 		return open("pgx", fmt.Sprintf("postgres://%s:%s@%s:%s/%s", v["USER"], url.QueryEscape(v["PASSWORD"]), v["HOST"], v["PORT"], v["DATABASE"]))
 	case "my":
-		v, err := vars("MY", "HOST", "PORT", "USER", "PASSWORD", "DATABASE")
+		v, err := vars(own+"MY", "HOST", "PORT", "USER", "PASSWORD", "DATABASE")
 		if err != nil {
 			return nil, err
 		}
 		return open("mysql", fmt.Sprintf("%s:%s@tcp(%s:%s)/%s?multiStatements=true&time_zone=%%27%%2B00:00%%27", v["USER"], v["PASSWORD"], v["HOST"], v["PORT"], v["DATABASE"]))
 	case "ch":
-		v, err := vars("CH", "HOST", "HTTP_PORT", "USER", "PASSWORD", "DATABASE")
+		v, err := vars(own+"CH", "HOST", "HTTP_PORT", "USER", "PASSWORD", "DATABASE")
 		if err != nil {
 			return nil, err
 		}

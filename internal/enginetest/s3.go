@@ -73,6 +73,16 @@ func (s *S3) LetRead() error {
 	return err
 }
 
+// LetLock lets the reader read all, and write locks below a prefix but nothing else.
+func (s *S3) LetLock(prefix string) error {
+	policy := fmt.Sprintf(`{"Version": "2012-10-17", "Statement": [
+		{"Effect": "Allow", "Principal": {"AWS": ["reader"]}, "Action": ["s3:ListBucket"], "Resource": "arn:aws:s3:::%[1]s"},
+		{"Effect": "Allow", "Principal": {"AWS": ["reader"]}, "Action": ["s3:GetObject"], "Resource": "arn:aws:s3:::%[1]s/*"},
+		{"Effect": "Allow", "Principal": {"AWS": ["reader"]}, "Action": ["s3:PutObject", "s3:DeleteObject"], "Resource": "arn:aws:s3:::%[1]s/%[2]s/.dvt-*"}]}`, s.Bucket, prefix)
+	_, err := s.client.PutBucketPolicy(context.Background(), &s3.PutBucketPolicyInput{Bucket: &s.Bucket, Policy: &policy})
+	return err
+}
+
 // List gives the keys that begin with prefix, sorted.
 func (s *S3) List(prefix string) ([]string, error) {
 	var out []string

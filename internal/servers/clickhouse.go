@@ -24,10 +24,16 @@ const clickhouseConfig = `<yandex>
 </yandex>
 `
 
+// reader may change nothing, stranger sees no database but the first.
 const clickhouseUsers = `<yandex>
-<profiles><default><max_memory_usage>4000000000</max_memory_usage></default></profiles>
+<profiles><default><max_memory_usage>4000000000</max_memory_usage></default>
+<reader><readonly>2</readonly></reader></profiles>
 <users><dvt><password>{password}</password><networks><ip>127.0.0.1</ip></networks>
-<profile>default</profile><quota>default</quota></dvt></users>
+<profile>default</profile><quota>default</quota></dvt>
+<reader><password>{password}</password><networks><ip>127.0.0.1</ip></networks>
+<profile>reader</profile><quota>default</quota></reader>
+<stranger><password>{password}</password><networks><ip>127.0.0.1</ip></networks>
+<profile>default</profile><quota>default</quota><allow_databases><database>dvt</database></allow_databases></stranger></users>
 <quotas><default/></quotas>
 </yandex>
 `

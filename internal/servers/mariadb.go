@@ -54,14 +54,17 @@ func (s *Set) startMariaDB(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = db.Close() }()
+	args := []string{
+		"--no-defaults", "--datadir=" + data, "--tmpdir=" + temp, "--port=" + port, "--bind-address=127.0.0.1",
+		"--socket=" + filepath.Join(home, "my.sock"), "--pid-file=" + filepath.Join(home, "pid"), "--init-file=" + init,
+		"--local-infile=1", "--max-allowed-packet=1G", "--innodb-buffer-pool-size=256M",
+		"--innodb-flush-log-at-trx-commit=2", "--default-time-zone=SYSTEM", "--skip-name-resolve",
+	}
+	if s.small {
+		args = append(args, "--innodb-log-file-size=8M")
+	}
 	err = s.run(ctx, processSpec{
-		name: "MariaDB", user: owner, path: find("mariadbd"),
-		args: []string{
-			"--no-defaults", "--datadir=" + data, "--tmpdir=" + temp, "--port=" + port, "--bind-address=127.0.0.1",
-			"--socket=" + filepath.Join(home, "my.sock"), "--pid-file=" + filepath.Join(home, "pid"), "--init-file=" + init,
-			"--local-infile=1", "--max-allowed-packet=1G", "--innodb-buffer-pool-size=256M",
-			"--innodb-flush-log-at-trx-commit=2", "--default-time-zone=SYSTEM", "--skip-name-resolve",
-		},
+		name: "MariaDB", user: owner, path: find("mariadbd"), args: args,
 		env:  []string{"TZ=" + s.zone}, // its own tables of zones are not loaded
 		logs: []string{filepath.Join(home, "log")}, quit: syscall.SIGKILL,
 	}, db.PingContext)

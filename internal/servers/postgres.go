@@ -28,8 +28,11 @@ func (s *Set) startPostgres(ctx context.Context) error {
 		return err
 	}
 	data := filepath.Join(home, "data")
-	out, err := runAs(owner, home, find("initdb"), "-D", data, "-U", "dvt", "--pwfile="+pwfile,
-		"-A", "scram-sha-256", "-E", "UTF8", "--locale=C.UTF-8")
+	init := []string{"-D", data, "-U", "dvt", "--pwfile=" + pwfile, "-A", "scram-sha-256", "-E", "UTF8", "--locale=C.UTF-8"}
+	if s.small {
+		init = append(init, "--wal-segsize=1")
+	}
+	out, err := runAs(owner, home, find("initdb"), init...)
 	if err != nil {
 		return fmt.Errorf("starting PostgreSQL: initdb: %w: %s", err, lastLine(out))
 	}

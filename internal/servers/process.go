@@ -28,6 +28,7 @@ type processSpec struct {
 // process is a started server.
 type process struct {
 	cmd  *exec.Cmd
+	user string
 	quit syscall.Signal
 	done chan struct{} // closed when the process has been waited for
 }
@@ -94,7 +95,7 @@ func start(spec processSpec) (*process, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	p := &process{cmd: cmd, quit: spec.quit, done: make(chan struct{})}
+	p := &process{cmd: cmd, user: spec.user, quit: spec.quit, done: make(chan struct{})}
 	go func() {
 		_ = cmd.Wait()
 		close(p.done)

@@ -28,9 +28,11 @@ var errEnded = errors.New("it ended before it was ready")
 
 // Set is the running servers.
 type Set struct {
-	dir   string
-	zone  string
-	start *starter
+	dir    string
+	zone   string
+	prefix string // of the variables that are exported
+	small  bool   // files are small, and one that may not grow is an error to the server
+	start  *starter
 
 	mu    sync.Mutex
 	procs []*process
@@ -82,6 +84,45 @@ func StartIn(ctx context.Context, zone string) (*Set, error) {
 	return s, errors.Join(errs...)
 }
 
+// StartOne starts one more server, of pg, my or ch, whose files can be limited. It exports
+// DVT_TEST_<prefix>_<engine>_<fact>. The caller must call Stop, also after an error when
+// the Set is not nil.
+func StartOne(ctx context.Context, engine, prefix string) (*Set, error) {
+	dir, err := os.MkdirTemp("", "dvt-servers-")
+	if err != nil {
+		return nil, err
+	}
+	s := &Set{dir: dir, zone: DefaultZone, prefix: prefix + "_", small: true, start: newStarter()}
+	if err := os.Chmod(dir, 0o755); err != nil {
+		return s, err
+	}
+	run := map[string]func(context.Context) error{"pg": s.startPostgres, "my": s.startMariaDB, "ch": s.startClickHouse}[engine]
+	if run == nil {
+		return s, fmt.Errorf("unknown engine %q: expected pg, my or ch", engine)
+	}
+	return s, run(ctx)
+}
+
+// Limit lets no file of the servers grow beyond bytes, as on a disk that is full there; 0
+// lifts it. Sessions have what held when they began.
+func (s *Set) Limit(bytes uint64) error {
+	limit := "unlimited"
+	if bytes > 0 {
+		limit = strconv.FormatUint(bytes, 10)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range s.procs {
+		// Only the process's own user may do it, where root is short of rights. The upper
+		// bound stays, so that it can be lifted again.
+		out, err := runAs(p.user, s.dir, "prlimit", "--pid", strconv.Itoa(p.cmd.Process.Pid), "--fsize="+limit+":unlimited")
+		if err != nil {
+			return fmt.Errorf("limiting the files of a server: %w: %s", err, lastLine(out))
+		}
+	}
+	return nil
+}
+
 // Env is the environment that tests read: DVT_TEST_<engine>_<fact>=value.
 func (s *Set) Env() []string {
 	s.mu.Lock()
@@ -113,12 +154,17 @@ func (s *Set) export(engine string, facts ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := 0; i < len(facts); i += 2 {
-		s.env = append(s.env, "DVT_TEST_"+engine+"_"+facts[i]+"="+facts[i+1])
+		s.env = append(s.env, "DVT_TEST_"+s.prefix+engine+"_"+facts[i]+"="+facts[i+1])
 	}
 }
 
 // run starts a server and waits until ready returns nil.
 func (s *Set) run(ctx context.Context, spec processSpec, ready func(context.Context) error) error {
+	if s.small {
+		// Without this the system ends a process whose file may not grow.
+		spec.args = append([]string{"-c", `trap "" XFSZ; exec "$@"`, "sh", spec.path}, spec.args...)
+		spec.path = "/bin/sh"
+	}
 	p, err := s.start.run(spec)
 	if err != nil {
 		return fmt.Errorf("starting %s: %w", spec.name, err)
