@@ -169,7 +169,11 @@ func planText(p *Planner, sql string) string {
 	}
 	for _, k := range plan.KeyReductions {
 		from, to := plan.Extracts[k.From].Relation, plan.Extracts[k.To].Relation
-		fmt.Fprintf(&b, "keys %s.%s of %s.%s (%s)\n", extractName(to), to.Table.Columns[k.ToColumn].Name, extractName(from), from.Table.Columns[k.FromColumn].Name, k.Kind)
+		about := ""
+		if k.Keys >= 0 {
+			about = fmt.Sprintf(", about %d", k.Keys)
+		}
+		fmt.Fprintf(&b, "keys %s.%s of %s.%s (%s%s)\n", extractName(to), to.Table.Columns[k.ToColumn].Name, extractName(from), from.Table.Columns[k.FromColumn].Name, k.Kind, about)
 	}
 	return b.String()
 }

@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"fmt"
+	"math"
 	"math/big"
 	"slices"
 
@@ -15,13 +17,19 @@ type KeyReduction struct {
 	From, To             int    // indexes into Plan.Extracts
 	FromColumn, ToColumn int    // indexes into Relation.Table.Columns
 	Kind                 string // the join: inner, left, semi, anti, …
+	Keys                 int64  // about how many distinct keys, -1 where that is not known
 }
 
-// KeyText is a reduction for people: "orders.customer_id ∈ keys of customers.id".
+// KeyText is a reduction for people: "orders.customer_id ∈ keys of customers.id (about 12
+// keys)".
 func (p *Plan) KeyText(k KeyReduction) string {
 	from, to := &p.Extracts[k.From].Relation, &p.Extracts[k.To].Relation
 	column := func(r *Relation, c int) string { return r.Title() + "." + plainName(r.Table.Columns[c].Name) }
-	return column(to, k.ToColumn) + " ∈ keys of " + column(from, k.FromColumn)
+	keys := "? keys"
+	if k.Keys >= 0 {
+		keys = fmt.Sprintf("about %d keys", k.Keys)
+	}
+	return column(to, k.ToColumn) + " ∈ keys of " + column(from, k.FromColumn) + " (" + keys + ")"
 }
 
 // MaxKeys is the number of distinct keys up to which Reduce lists them; above, it takes
@@ -41,7 +49,10 @@ func reductions(p *Plan, a *analysis, this func(*Relation) bool, rules ruleSet) 
 			possible = append(possible, k)
 		}
 	}
-	r := reducer{plan: p, reduced: make([]int, len(p.Extracts))}
+	r := reducer{plan: p, reduced: make([]int, len(p.Extracts)), part: make([]float64, len(p.Extracts))}
+	for i := range r.part {
+		r.part[i] = 1
+	}
 	for {
 		before := len(r.chosen)
 		for _, k := range possible {
@@ -120,7 +131,8 @@ func sampleKey(t connectors.Type) (connectors.Value, bool) {
 type reducer struct {
 	plan    *Plan
 	chosen  []KeyReduction
-	reduced []int // for each extract, how many reductions by narrowed extracts it gets
+	reduced []int     // for each extract, how many reductions by narrowed extracts it gets
+	part    []float64 // and what is expected to be left by them
 }
 
 func (r *reducer) choose(k KeyReduction) {
@@ -130,9 +142,12 @@ func (r *reducer) choose(k KeyReduction) {
 	if slices.ContainsFunc(r.chosen, same) || r.leads(k.To, k.From) || !r.pays(k) {
 		return
 	}
+	keys, part := r.keys(k)
+	k.Keys = int64(keys)
 	r.chosen = append(r.chosen, k)
-	if r.narrowed(k.From) {
+	if r.narrowed(k.From) || part.known() {
 		r.reduced[k.To]++
+		r.part[k.To] *= part.guess
 	}
 }
 
@@ -146,22 +161,26 @@ func (r *reducer) leads(a, b int) bool {
 // that the other has, so the wait must cost next to nothing beside the other's extract.
 const wholeShare = 100
 
-// pays reports whether From is expected to be much smaller than To.
+// pays reports whether From is expected to be much smaller than To, and its keys not to
+// be nearly all that To has.
 func (r *reducer) pays(k KeyReduction) bool {
 	for _, c := range r.chosen {
 		if c.From == k.From && c.To == k.To { // it waits anyway
 			return true
 		}
 	}
+	if _, part := r.keys(k); part.low > mostKeys {
+		return false
+	}
 	from, to := &r.plan.Extracts[k.From], &r.plan.Extracts[k.To]
 	a, known1 := r.expected(k.From)
 	b, known2 := r.expected(k.To)
 	if known1 && known2 {
-		share := 4.0
+		times := 4.0
 		if a > MaxKeys && !r.narrowed(k.From) {
-			share = wholeShare
+			times = wholeShare
 		}
-		return a*share <= b
+		return a*times <= b
 	}
 	return narrowing(from)+r.reduced[k.From] > narrowing(to)+r.reduced[k.To]
 }
@@ -172,20 +191,37 @@ func (r *reducer) narrowed(i int) bool {
 	return narrowing(&r.plan.Extracts[i])+r.reduced[i] > 0
 }
 
-// expected guesses an extract's rows: a predicate keeps a fifth.
+// mostKeys is the part of a column's values from which on a list of them leaves out too
+// few rows to wait for it.
+const mostKeys = 0.5
+
+// keys estimates how many keys From brings, -1 where that is not known, and the part of
+// To's rows that has one of them. Of a range between two of many keys nothing is known.
+func (r *reducer) keys(k KeyReduction) (float64, share) {
+	from, to := r.plan.Extracts[k.From].Relation.Table, r.plan.Extracts[k.To].Relation.Table
+	keys, known := r.expected(k.From)
+	if n := distinct(from, k.FromColumn); n > 0 && (!known || n < keys) {
+		keys, known = n, true
+	}
+	if !known {
+		return -1, unknown
+	}
+	keys = math.Round(max(min(1, keys*2), keys)) // half a key is one
+	values := distinct(to, k.ToColumn)
+	if keys > MaxKeys || values == 0 {
+		return keys, unknown
+	}
+	part := min(1, keys/values)
+	return keys, share{part, part, part}
+}
+
+// expected guesses an extract's rows.
 func (r *reducer) expected(i int) (rows float64, known bool) {
 	x := &r.plan.Extracts[i]
 	if x.Relation.Table.RowEstimate < 0 {
 		return 0, false
 	}
-	rows = float64(x.Relation.Table.RowEstimate)
-	if x.Limit >= 0 {
-		rows = min(rows, float64(x.Limit))
-	}
-	for range len(x.Pushed) + r.reduced[i] {
-		rows /= 5
-	}
-	return rows, true
+	return float64(x.Relation.Table.RowEstimate) * x.share().guess * r.part[i], true
 }
 
 // narrowing counts what makes an extract smaller than its relation.

@@ -193,7 +193,7 @@ func testRelations() []Relation {
 		measured(rel("pg", "public", "sales", exact, "id:BIGINT", "customer_id:BIGINT", "status:VARCHAR", "channel:VARCHAR", "region:VARCHAR", "ts:TIMESTAMP",
 			"d:DATE", "qty:INTEGER", "amount:DECIMAL(18,2)", "note:VARCHAR", "payload:JSON", "parent:BIGINT"), 10_000_000, true,
 			"id 10000000 8", "customer_id 100000 8", "status 5 8", "channel 400 8", "region 200 8", "note 0 120", "payload 0 400", "parent 2000000 8"),
-		measured(rel("pg", "public", "codes", exact, "id:BIGINT", "label:VARCHAR", "parent:BIGINT", "text:VARCHAR"), 1000, true, "id 1000 8", "parent 20 8"),
+		measured(rel("pg", "public", "codes", exact, "id:BIGINT", "label:VARCHAR", "parent:BIGINT", "text:VARCHAR"), 1000, true, "id 1000 8", "parent 20 8", "label 900 8"),
 		measured(rel("ch", "default", "clicks", exact, "id:BIGINT", "parent:BIGINT", "kind:VARCHAR", "payload:VARCHAR"), 50_000_000, false, "kind 1000 8"),
 		measured(rel("pg", "public", "drafts", exact, "id:BIGINT", "parent:BIGINT", "kind:VARCHAR", "body:VARCHAR"), -1, true, "kind 1000 8"),
 		rel("dw", "main", "this", exact, "id:BIGINT", "customer_id:BIGINT", "updated_at:TIMESTAMPTZ", "total:DECIMAL(18,2)"),

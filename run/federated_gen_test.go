@@ -344,7 +344,7 @@ func (g *fedGen) model() (sql string, ordered bool) {
 		sql = "SELECT * FROM (" + sql + ") z ORDER BY ALL" + g.pick("", " DESC") + g.pick(" NULLS FIRST", " NULLS LAST", "") + g.pick("", fmt.Sprintf(" LIMIT %d", 1+g.n(10)))
 		ordered = true
 	}
-	if len(with) > 0 {
+	if len(with) > 0 && !strings.HasPrefix(sql, "WITH ") {
 		sql = "WITH " + strings.Join(with, ", ") + " " + sql
 	}
 	return sql, ordered

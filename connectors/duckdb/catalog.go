@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 
 	"github.com/dvt-dev/dvt/connectors"
@@ -73,7 +74,28 @@ func (c *conn) describe(ctx context.Context, s connectors.Session, rel connector
 	for _, r := range keys {
 		t.PrimaryKey = append(t.PrimaryKey, r[0])
 	}
+	if !t.View {
+		t.Stats = c.stats(ctx, s, t)
+	}
 	return t, nil
+}
+
+var approxUnique = regexp.MustCompile(`\[Approx Unique: (\d+)\]$`)
+
+// stats are DuckDB's own, nil where it gives none: they are told in a text for people,
+// and nothing depends on them.
+func (c *conn) stats(ctx context.Context, s connectors.Session, t *connectors.Table) []connectors.Stat {
+	rows, err := queryTexts(ctx, s, c.dialect.statsQuery(t.Relation, t.Columns))
+	if err != nil || len(rows) == 0 {
+		return nil
+	}
+	out := make([]connectors.Stat, len(t.Columns))
+	for i, text := range rows[0] {
+		if m := approxUnique.FindStringSubmatch(text); m != nil {
+			out[i].Distinct, _ = strconv.ParseInt(m[1], 10, 64)
+		}
+	}
+	return out
 }
 
 // columnType is Invalid, without an error, for a type that cannot be carried: it only

@@ -90,6 +90,16 @@ func (d dialect) selectColumn(rel connectors.Relation, column string) string {
 	return "SELECT " + quote(column) + " FROM " + d.Relation(rel)
 }
 
+// statsQuery asks, without reading rows, for the statistics that the file keeps of each
+// column. There is no row for an empty table.
+func (d dialect) statsQuery(rel connectors.Relation, cols []connectors.Column) string {
+	exprs := make([]string, len(cols))
+	for i, c := range cols {
+		exprs[i] = "stats(" + quote(c.Name) + ")"
+	}
+	return "SELECT " + strings.Join(exprs, ", ") + " FROM " + d.Relation(rel) + " LIMIT 1"
+}
+
 // hash12 is the part of a staging or lock name that says which relation it is for.
 func (d dialect) hash12(rel connectors.Relation) string {
 	sum := sha256.Sum256([]byte(strings.ToLower(d.schemaOf(rel)) + "\x00" + strings.ToLower(rel.Name)))

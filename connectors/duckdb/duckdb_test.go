@@ -209,6 +209,28 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
+// TestStatistics: numbers of values as DuckDB keeps them, of whatever type.
+func TestStatistics(t *testing.T) {
+	c := at(t, newEngine(t), filepath.Join(t.TempDir(), "stats.duckdb"))
+	run(t, c, `CREATE TABLE t AS SELECT i AS id, i % 7 AS k, 'n' || (i % 100) AS s, {'a': i} AS st, [i] AS l, i::UHUGEINT AS u, (i % 2 = 0)::VARCHAR::ENUM('true', 'false') AS e FROM range(10000) r(i);
+		CREATE TABLE empty (id INT)`)
+	tab, err := c.Describe(bg, connectors.Relation{Name: "t"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []int64{10000, 7, 100, 0, 0} {
+		if n := tab.Stat(i).Distinct; n < want*3/4 || n > want*5/4 {
+			t.Errorf("%s: %d values, want about %d", tab.Columns[i].Name, n, want)
+		}
+	}
+	if tab.Stable {
+		t.Error("a DuckDB file gives no snapshot of several reads")
+	}
+	if tab, err = c.Describe(bg, connectors.Relation{Name: "empty"}); err != nil || tab.Stat(0).Distinct != 0 {
+		t.Errorf("%v %v", tab, err)
+	}
+}
+
 func TestReadAndInline(t *testing.T) {
 	e := newEngine(t)
 	path := filepath.Join(t.TempDir(), "src.duckdb")
