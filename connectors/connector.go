@@ -132,10 +132,17 @@ type TargetOptions struct {
 	Format      string // file: parquet, csv, json
 	Path        string // file
 	Ordered     bool   // the model orders its rows and the target should keep that order
+	// NullsRead is a column by whose NULLs few of many rows are read back: an index on it
+	// pays where a scan is dear.
+	NullsRead string
 	// Contract says that the table gets Constraints and no other ones: those of the table
 	// that it replaces are not kept. It is set for Swapper.Replace alone.
 	Contract    bool
 	Constraints []Constraint
+	// DataTypes are types with lengths or precisions that the contract of a native model
+	// declares, in the engine's own words, by column. They are given to a table that was
+	// made from a SELECT as an INSERT into such a column would do.
+	DataTypes map[string]string
 	// PointedFrom are relations that models with foreign keys to this one make: their rows
 	// may point to rows that go, for they are made anew after it.
 	PointedFrom []Relation

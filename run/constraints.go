@@ -146,6 +146,17 @@ func promised(n *project.Node, cols []connectors.Column) []connectors.Column {
 	return out
 }
 
+// declaredTypes are the types of n's contract that say more than a kind.
+func declaredTypes(n *project.Node) map[string]string {
+	out := map[string]string{}
+	for _, c := range n.Columns {
+		if n.Contract() && strings.Contains(c.DataType, "(") {
+			out[c.Name] = c.DataType
+		}
+	}
+	return out
+}
+
 // withoutNull is rows that end in an error where the contract forbids a NULL, for targets
 // that make no constraints.
 func withoutNull(n *project.Node, target connectors.Conn, spec connectors.StageSpec, rows load.Source) load.Source {

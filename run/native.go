@@ -145,6 +145,7 @@ func (x *native) table(ctx context.Context) error {
 	if s.Options, err = x.runner.constrained(x.node, x.target, s.Options); err != nil {
 		return err
 	}
+	s.Options.DataTypes = declaredTypes(x.node)
 	x.res.Loaded, err = load.Build(ctx, x.target, s, func(cols []connectors.Column) error { return contract(x.node, cols) })
 	x.res.RowsOut = x.res.Loaded.Inserted
 	x.res.Response = fmt.Sprintf("SELECT %d", x.res.RowsOut)

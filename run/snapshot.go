@@ -218,6 +218,9 @@ func (s *snapshotRun) first(ctx context.Context, cols []connectors.Column, curre
 	n := s.p.Node
 	options := targetOptions(n, s.p.Plan)
 	options.UniqueKey, options.NamedBy, options.Watermark = []string{compute.ScdID}, n.Config.UniqueKey, ""
+	if s.h.OpenUntil == "" {
+		options.NullsRead = compute.ScdTo
+	}
 	spec := connectors.StageSpec{RunID: s.runner.RunID, Target: s.p.Target, Columns: append(cols, s.metaColumns()...), Options: options}
 	start := time.Now()
 	src := &computed{model: s.m, sql: s.h.First(current), res: s.res}

@@ -34,6 +34,9 @@ func (k *keep) wanted() error {
 	if o.Watermark != "" {
 		k.want(index{name: indexPrefix + "watermark"}, []string{o.Watermark})
 	}
+	if o.NullsRead != "" {
+		k.want(index{name: indexPrefix + "open"}, []string{o.NullsRead})
+	}
 	return nil
 }
 

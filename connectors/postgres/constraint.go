@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,6 +32,9 @@ func (st *staging) constrain(ctx context.Context) error {
 	if !st.spec.Options.Contract {
 		return nil
 	}
+	if err := st.retype(ctx); err != nil {
+		return err
+	}
 	list, err := connectors.FitConstraints(st.spec.Options.Constraints, st.spec.Columns)
 	if err != nil {
 		return err
@@ -58,6 +62,30 @@ func (st *staging) constrain(ctx context.Context) error {
 		if err := st.c.exec(ctx, st.conn(), sql); err != nil {
 			return &connectors.ConstraintError{Constraint: c, Err: err}
 		}
+	}
+	return nil
+}
+
+// retype gives columns that a SELECT has typed the lengths and precisions that the contract
+// declares. PostgreSQL refuses a text that is too long.
+func (st *staging) retype(ctx context.Context) error {
+	var parts []string
+	for _, c := range st.spec.Columns {
+		for name, typ := range st.spec.Options.DataTypes {
+			if !strings.EqualFold(name, c.Name) || strings.EqualFold(typ, c.Native) {
+				continue
+			}
+			if err := plausibleType(typ); err != nil {
+				return err
+			}
+			parts = append(parts, "ALTER COLUMN "+quoteIdent(c.Name)+" TYPE "+typ)
+		}
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	if err := st.c.exec(ctx, st.conn(), "ALTER TABLE "+st.c.dialect.Relation(st.rel)+" "+strings.Join(parts, ", ")); err != nil {
+		return fmt.Errorf("giving the columns the types of the contract: %w", err)
 	}
 	return nil
 }
