@@ -142,6 +142,7 @@ func (w *writerGCS) send(last bool) error {
 		if err != nil {
 			return err
 		}
+		defer func() { _ = res.Body.Close() }()
 		return w.check(res)
 	}
 	if w.session == "" {
@@ -215,10 +216,10 @@ func (w *writerGCS) put(span string, data []byte) (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	defer func() { _ = res.Body.Close() }()
 	if res.StatusCode != http.StatusPermanentRedirect {
 		return true, w.check(res)
 	}
-	defer func() { _ = res.Body.Close() }()
 	start, arrived := w.sent, int64(0)
 	if _, last, ok := strings.Cut(res.Header.Get("Range"), "-"); ok {
 		n, err := strconv.ParseInt(last, 10, 64)
@@ -236,7 +237,6 @@ func (w *writerGCS) put(span string, data []byte) (done bool, err error) {
 
 // check compares the object's checksum with that of what was written.
 func (w *writerGCS) check(res *http.Response) error {
-	defer func() { _ = res.Body.Close() }()
 	var item itemGCS
 	raw, err := io.ReadAll(io.LimitReader(res.Body, 1<<20))
 	if err == nil {
