@@ -43,3 +43,17 @@ func Benchmark200Models(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkPlanSelfJoin plans a relation in two places that is read by two extracts: it is
+// analysed twice.
+func BenchmarkPlanSelfJoin(b *testing.B) {
+	p := newPlanner(b)
+	rels := testRelations()
+	in := Input{Model: "m", Relations: rels, Now: testNow, SQL: refs("SELECT x.customer_id, y.note, y.payload FROM {{ sales }} x LEFT JOIN {{ sales }} y ON y.id = x.id AND y.channel = 'web'", rels)}
+	for b.Loop() {
+		plan, err := p.Plan(context.Background(), in)
+		if err != nil || len(plan.Extracts) != 2 {
+			b.Fatal(plan, err)
+		}
+	}
+}

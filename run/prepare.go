@@ -124,8 +124,11 @@ func (r *Runner) prepareSQL(ctx context.Context, n *project.Node, compiled *proj
 // input gathers what a plan of sql depends on: the relations that it names, described.
 func (r *Runner) input(ctx context.Context, n *project.Node, compiled *project.Compiled, sql string, mode planMode, path []string) (planner.Input, error) {
 	var together string
-	if n.Config.ChunkColumn != "" {
+	switch {
+	case n.Config.ChunkColumn != "":
 		together = "chunk_column: its pieces may be of an earlier run"
+	case n.WindowStyle || r.Options.Range != "": // the figures of all its loads are those of one plan's extracts
+		together = "the model is loaded in several windows"
 	}
 	input := planner.Input{Together: together, ForceCompute: n.Config.Lane == "compute" || r.Options.Empty || mode.compute != "", Model: n.Name, File: n.Path, SQL: sql, Target: n.Relation(), TargetConnection: n.Connection, Now: r.Now,
 		DisabledRules: r.Options.DisabledRules}
