@@ -54,11 +54,7 @@ func (c *conn) Lock(ctx context.Context, rel connectors.Relation, wait time.Dura
 	l := &lock{c: c, key: ".dvt-" + c.hash12(rel) + ".lock", stop: make(chan struct{})}
 	l.me = holder{Owner: hex.EncodeToString(random[:]), Host: machine(), PID: os.Getpid(), Start: started(os.Getpid())}
 	err := connectors.WaitLock(ctx, rel, wait, lockPoll, waiting, func(ctx context.Context) (bool, error) {
-		got, err := l.try(ctx)
-		if err != nil {
-			err = fmt.Errorf("locking %s: %w", rel, err)
-		}
-		return got, err
+		return l.try(ctx)
 	})
 	if err != nil {
 		return nil, err

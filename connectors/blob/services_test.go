@@ -83,6 +83,7 @@ func TestSettings(t *testing.T) {
 
 // TestKeyfile: a file that is not a key, or not there.
 func TestKeyfile(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "key.json")
 	if err := os.WriteFile(path, []byte(`{"type": "service_account", "private_key": "hush-hush-hush"}`), 0o600); err != nil {
 		t.Fatal(err)

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 	"sync"
@@ -36,9 +35,6 @@ func (c *conn) Lock(ctx context.Context, rel connectors.Relation, wait time.Dura
 		got, err := l.try(ctx)
 		if connectors.Lost(err) { // the lock may have been made all the same
 			l.drop()
-		}
-		if err != nil {
-			err = fmt.Errorf("locking %s: %w", full, err)
 		}
 		return got, err
 	})

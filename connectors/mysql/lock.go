@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -36,13 +35,13 @@ func (c *Conn) Lock(ctx context.Context, rel connectors.Relation, wait time.Dura
 		}
 		got, err := s.rows(ctx, lockSQL(name, seconds))
 		if err != nil {
-			return nil, fmt.Errorf("locking %s: %w", rel, err)
+			return nil, err
 		}
 		if err := ctx.Err(); err != nil && got[0][0].s != "1" {
 			return nil, context.Cause(ctx) // a killed wait yields NULL, not an error
 		}
 		if got[0][0].null {
-			return nil, fmt.Errorf("locking %s: the server could not", rel)
+			return nil, errors.New("the server could not take the lock")
 		}
 		if got[0][0].s == "1" {
 			break

@@ -166,6 +166,9 @@ func (c *conn) Ping(ctx context.Context) (connectors.Info, error) {
 func (c *conn) Exec(ctx context.Context, sql string) error {
 	return c.session(ctx, func(pc *pgconn.PgConn) error {
 		if _, err := pc.Exec(ctx, sql).ReadAll(); err != nil {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
 			return c.statementError(sql, 0, err)
 		}
 		for _, q := range []string{"DISCARD ALL", sessionSQL(c.settings.session, false)} {

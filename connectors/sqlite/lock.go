@@ -21,10 +21,8 @@ func (c *conn) Lock(ctx context.Context, rel connectors.Relation, wait time.Dura
 	path = filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.dvt-%s.lock", filepath.Base(path), hash12(rel.Name)))
 	release, err = filelock.Acquire(ctx, path, wait, waiting)
 	switch {
-	case err != nil && ctx.Err() != nil:
-		return nil, err
 	case err != nil:
-		return nil, fmt.Errorf("locking %s: %w", rel, err)
+		return nil, err
 	case release == nil:
 		return nil, &connectors.LockedError{Relation: rel}
 	}
