@@ -68,7 +68,7 @@ func (m *Model) Stage(ctx context.Context, catalog, schema, name string, all []c
 	if len(extracted) == 0 {
 		return a, nil
 	}
-	a.rows, err = session.Appender(ctx, t.catalog, t.schema, t.name, t.cols)
+	a.rows, err = session.Stream(ctx, t.catalog, t.schema, t.name, t.cols)
 	if err != nil {
 		return nil, errors.Join(m.failed("staging", name, err), session.Close())
 	}

@@ -76,7 +76,7 @@ func (m *Model) NewPart(ctx context.Context, path string, cols []connectors.Colu
 	}
 	p := &Part{model: m, table: t, path: path}
 	if p.session, err = m.db.Connect(ctx); err == nil {
-		p.rows, err = p.session.Appender(ctx, t.catalog, t.schema, t.name, cols)
+		p.rows, err = p.session.Stream(ctx, t.catalog, t.schema, t.name, cols)
 	}
 	if err != nil {
 		return nil, errors.Join(m.failed("staging a chunk of", m.name, err), p.Drop())
@@ -226,7 +226,7 @@ func (m *Model) Collect(ctx context.Context, name string, cols []connectors.Colu
 		return nil, m.failed("keeping", name, err)
 	}
 	a := &stageAppender{ctx: ctx, model: m, table: t, session: session}
-	if a.rows, err = session.Appender(ctx, t.catalog, t.schema, t.name, cols); err != nil {
+	if a.rows, err = session.Stream(ctx, t.catalog, t.schema, t.name, cols); err != nil {
 		return nil, errors.Join(m.failed("keeping", name, err), session.Close())
 	}
 	return a, nil

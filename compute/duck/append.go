@@ -137,7 +137,6 @@ func (a *Appender) append(rec arrow.RecordBatch) error {
 		if err := a.appendChunk(rec, from, n); err != nil {
 			return err
 		}
-		a.rows += int64(n)
 	}
 	return nil
 }
@@ -146,9 +145,20 @@ func (a *Appender) appendChunk(rec arrow.RecordBatch, from, n int) error {
 	bindings.DataChunkReset(a.chunk)
 	var pins pinned
 	defer pins.release()
+	if err := a.fill(a.chunk, rec, from, n, &pins); err != nil {
+		return err
+	}
+	if bindings.AppendDataChunk(a.handle, a.chunk) == bindings.StateError {
+		return statementError("", bindings.AppenderError(a.handle))
+	}
+	return nil
+}
+
+// fill puts n rows of rec into an empty chunk, whose values may point into rec.
+func (a *Appender) fill(chunk bindings.DataChunk, rec arrow.RecordBatch, from, n int, pins *pinned) error {
 	for i, w := range a.cols {
-		v := bindings.DataChunkGetVector(a.chunk, bindings.IdxT(i))
-		if err := w.write(v, rec.Column(i), from, n, &pins); err != nil {
+		v := bindings.DataChunkGetVector(chunk, bindings.IdxT(i))
+		if err := w.write(v, rec.Column(i), from, n, pins); err != nil {
 			var bad *connectors.ValueError
 			if errors.As(err, &bad) {
 				bad.Row = fmt.Sprint(a.rows + int64(w.row-from) + 1)
@@ -156,10 +166,8 @@ func (a *Appender) appendChunk(rec arrow.RecordBatch, from, n int) error {
 			return err
 		}
 	}
-	bindings.DataChunkSetSize(a.chunk, bindings.IdxT(n))
-	if bindings.AppendDataChunk(a.handle, a.chunk) == bindings.StateError {
-		return statementError("", bindings.AppenderError(a.handle))
-	}
+	bindings.DataChunkSetSize(chunk, bindings.IdxT(n))
+	a.rows += int64(n)
 	return nil
 }
 

@@ -78,6 +78,9 @@ func (db *DB) setUp(statements []string) error {
 	if err != nil {
 		return err
 	}
+	if err := c.registerRows(); err != nil {
+		return errors.Join(err, c.Close())
+	}
 	// Errors as JSON carry the place of the fault.
 	for _, sql := range append([]string{"SET GLOBAL errors_as_json = true"}, statements...) {
 		if err := c.Exec(ctx, sql); err != nil {

@@ -170,7 +170,11 @@ func TestRoundTrip(t *testing.T) {
 		part := rec.NewSlice(int64(cut), int64(n))
 
 		must(t, c.Exec(bg, "CREATE OR REPLACE TABLE rt ("+strings.Join(defs, ", ")+")"))
-		a, err := c.Appender(bg, "memory", "main", "rt", cols)
+		filled := c.Appender
+		if rapid.Bool().Draw(t, "stream") {
+			filled = c.Stream
+		}
+		a, err := filled(bg, "memory", "main", "rt", cols)
 		must(t, err)
 		must(t, a.Append(part))
 		must(t, a.Append(rec))
@@ -335,7 +339,23 @@ func appendOne(c *Conn, typ connectors.Type, build func(memory.Allocator) arrow.
 		return err
 	}
 	err = a.Append(rec)
-	return errors.Join(err, a.Close())
+	err = errors.Join(err, a.Close())
+	if s := streamOne(c, cols, rec); (s == nil) != (err == nil) {
+		return fmt.Errorf("appended: %w; streamed: %w", err, s)
+	}
+	return err
+}
+
+// streamOne is appendOne by a Stream, into the same table anew.
+func streamOne(c *Conn, cols []connectors.Column, rec arrow.RecordBatch) error {
+	if err := c.Exec(bg, "DELETE FROM one"); err != nil {
+		return err
+	}
+	s, err := c.Stream(bg, "memory", "main", "one", cols)
+	if err != nil {
+		return err
+	}
+	return errors.Join(s.Append(rec), s.Close())
 }
 
 // Values that no cast of DuckDB makes are refused, and what was appended before them
@@ -457,7 +477,7 @@ func checksum(t *testing.T, c *Conn, sql string) string {
 	}
 	defer func() { _ = other.Close() }()
 	exec(t, other, "CREATE OR REPLACE TABLE sink (v "+cols[0].Type.String()+")")
-	a, err := other.Appender(bg, "memory", "main", "sink", cols)
+	a, err := other.Stream(bg, "memory", "main", "sink", cols)
 	if err != nil {
 		t.Fatal(err)
 	}
