@@ -156,6 +156,13 @@ func (s *session) setCancel(v C.int) {
 	C.lite_cancel(s.wait, v)
 }
 
+// setWait sets how long a lock is waited for and returns what it was.
+func (s *session) setWait(wait time.Duration) (before time.Duration) {
+	before = time.Duration(s.wait.limit_ms) * time.Millisecond
+	s.wait.limit_ms = C.int64_t(wait.Milliseconds())
+	return before
+}
+
 // exec runs all statements of sql.
 func (s *session) exec(ctx context.Context, sql string) error {
 	if strings.IndexByte(sql, 0) >= 0 {

@@ -179,6 +179,7 @@ func attach(path, schema string) string {
 const (
 	readOnly    = "PRAGMA query_only = ON"
 	encoding    = "PRAGMA encoding"
+	dataVersion = "PRAGMA data_version" // changes for a session when another has committed
 	beginRead   = "BEGIN"
 	beginWrite  = "BEGIN IMMEDIATE"
 	commit      = "COMMIT"

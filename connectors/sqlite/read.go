@@ -20,7 +20,7 @@ import (
 	"github.com/dvt-dev/dvt/connectors"
 )
 
-// read runs q on s and emits its rows. Values are judged one by one by the class they
+// read runs q on s and emits its rows, in no order of their own. Values are judged one by one by the class they
 // are stored in: plain ones in C (lite_read.c), the others in decode.go.
 func (c *conn) read(ctx context.Context, s *session, q connectors.Query, emit func(arrow.RecordBatch) error) error {
 	if c.env.QueryTimeout > 0 {
@@ -28,6 +28,14 @@ func (c *conn) read(ctx context.Context, s *session, q connectors.Query, emit fu
 		ctx, cancel = context.WithTimeout(ctx, c.env.QueryTimeout)
 		defer cancel()
 	}
+	if done, err := c.readRanges(ctx, s, q, emit); done || err != nil {
+		return err
+	}
+	return c.readAlone(ctx, s, q, emit)
+}
+
+// readAlone reads q by one session.
+func (c *conn) readAlone(ctx context.Context, s *session, q connectors.Query, emit func(arrow.RecordBatch) error) error {
 	st, err := s.prepare(q.SQL)
 	if err != nil {
 		return err
