@@ -183,9 +183,9 @@ func (c *Conn) registerRows() error {
 	defer bindings.DestroyLogicalType(&id)
 	bindings.TableFunctionSetName(f, rowsFunction)
 	bindings.TableFunctionAddParameter(f, id)
-	bindings.TableFunctionSetBind(f, unsafe.Pointer(C.dvtRowsBind))
-	bindings.TableFunctionSetInit(f, unsafe.Pointer(C.dvtRowsInit))
-	bindings.TableFunctionSetFunction(f, unsafe.Pointer(C.dvtRowsNext))
+	bindings.TableFunctionSetBind(f, C.dvtRowsBind)
+	bindings.TableFunctionSetInit(f, C.dvtRowsInit)
+	bindings.TableFunctionSetFunction(f, C.dvtRowsNext)
 	if bindings.RegisterTableFunction(c.handle, f) == bindings.StateError {
 		return errors.New("duckdb does not take a table function")
 	}
@@ -208,7 +208,7 @@ func dvtRowsBind(p unsafe.Pointer) {
 	}
 	data := (*int64)(C.malloc(8))
 	*data = name
-	bindings.BindSetBindData(info, unsafe.Pointer(data), unsafe.Pointer(C.free))
+	bindings.BindSetBindData(info, unsafe.Pointer(data), C.free)
 }
 
 // dvtRowsInit: rows are given to one thread, in their order.
