@@ -91,7 +91,10 @@ func (c *Conn) Query(ctx context.Context, sql string, emit func(arrow.RecordBatc
 	if err != nil {
 		return err
 	}
-	return end(c.query(ctx, sql, emit))
+	err = c.query(ctx, sql, emit)
+	return end(told(ctx, err, func() error {
+		return c.query(ctx, sql, func(arrow.RecordBatch) error { return nil })
+	}))
 }
 
 func (c *Conn) query(ctx context.Context, sql string, emit func(arrow.RecordBatch) error) error {
