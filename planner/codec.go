@@ -11,7 +11,8 @@ import (
 )
 
 // codec writes what it is shown, or reads into it: each method does both, so that what is
-// written is what is read. Whoever adds a field to a type here adds it to its method.
+// written is what is read. What is shown is only read when it is written: others may be
+// reading it too. Whoever adds a field to a type here adds it to its method.
 // Reading anything but what was written sets bad and never fails otherwise.
 type codec struct {
 	writing bool
@@ -59,13 +60,16 @@ func (c *codec) uint(v *uint64) {
 func (c *codec) int64(v *int64) {
 	u := uint64(*v<<1) ^ uint64(*v>>63) // small whatever the sign
 	c.uint(&u)
-	*v = int64(u>>1) ^ -int64(u&1)
+	if !c.writing {
+		*v = int64(u>>1) ^ -int64(u&1)
+	}
 }
 
 func (c *codec) int(v *int) {
 	i := int64(*v)
-	c.int64(&i)
-	*v = int(i)
+	if c.int64(&i); !c.writing {
+		*v = int(i)
+	}
 }
 
 func (c *codec) bool(v *bool) {
@@ -73,8 +77,9 @@ func (c *codec) bool(v *bool) {
 	if *v {
 		b = 1
 	}
-	c.byte(&b)
-	*v = b == 1
+	if c.byte(&b); !c.writing {
+		*v = b == 1
+	}
 }
 
 func (c *codec) string(v *string) {
@@ -92,8 +97,9 @@ func (c *codec) string(v *string) {
 
 func (c *codec) float(v *float64) {
 	bits := math.Float64bits(*v)
-	c.uint(&bits)
-	*v = math.Float64frombits(bits)
+	if c.uint(&bits); !c.writing {
+		*v = math.Float64frombits(bits)
+	}
 }
 
 func (c *codec) bigInt(v **big.Int) {
@@ -191,8 +197,9 @@ func (c *codec) column(col *int, r *Relation) {
 
 func (c *codec) colType(t *connectors.Type) {
 	kind := byte(t.Kind)
-	c.byte(&kind)
-	t.Kind = connectors.Kind(kind)
+	if c.byte(&kind); !c.writing {
+		t.Kind = connectors.Kind(kind)
+	}
 	c.int(&t.Precision)
 	c.int(&t.Scale)
 	c.int(&t.Length)

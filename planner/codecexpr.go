@@ -95,8 +95,9 @@ func (c *codec) exprRef(e **expr) { pointer(c, e, c.expr) }
 
 func (c *codec) expr(e *expr) {
 	kind := byte(e.op)
-	c.byte(&kind)
-	e.op = op(kind)
+	if c.byte(&kind); !c.writing {
+		e.op = op(kind)
+	}
 	c.string(&e.name)
 	each(c, &e.args, c.exprRef)
 	c.duckType(&e.typ)
