@@ -76,6 +76,9 @@ func later(p *caseProject, output, table string) {
 // A clock that goes back, and runs within one second: no two versions of a key overlap,
 // whatever became of it meanwhile, under both strategies and with keys that go and return.
 func TestSnapshotClock(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs of models one after another, of which the race detector learns nothing new")
+	}
 	each(t, mergeOutputs, func(t *testing.T, out string) {
 		p := newCase(t)
 		p.source("pg", "src")
