@@ -100,6 +100,22 @@ func (c *conn) open(ctx context.Context, create bool) (*session, error) {
 
 // reader is a read-only session and the read side of its files, until release.
 func (c *conn) reader(ctx context.Context) (s *session, release func(), err error) {
+	if s, err = c.take(ctx); err != nil {
+		return nil, nil, err
+	}
+	unlock, err := readAll(ctx, c.files())
+	if err != nil {
+		c.keep(s)
+		return nil, nil, err
+	}
+	return s, func() {
+		c.leave(s)
+		unlock()
+	}, nil
+}
+
+// take is an idle session or a new one, which only reads.
+func (c *conn) take(ctx context.Context) (s *session, err error) {
 	c.mu.Lock()
 	if n := len(c.idle); n > 0 {
 		s = c.idle[n-1]
@@ -108,31 +124,28 @@ func (c *conn) reader(ctx context.Context) (s *session, release func(), err erro
 	closed := c.closed
 	c.mu.Unlock()
 	if closed {
-		return nil, nil, c.cannot(errors.New("the connection is closed"))
+		return nil, c.cannot(errors.New("the connection is closed"))
 	}
 	if s == nil {
 		if s, err = c.open(ctx, false); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		// Opened for writing all the same where the file allows it: a journal that a
 		// crashed writer left must be rolled back before anything can be read.
 		if err = s.exec(ctx, readOnly); err != nil {
 			s.close()
-			return nil, nil, err
+			return nil, err
 		}
 	}
-	unlock, err := readAll(ctx, c.files())
-	if err != nil {
-		c.keep(s)
-		return nil, nil, err
+	return s, nil
+}
+
+// leave ends the transaction that s may be in and keeps it.
+func (c *conn) leave(s *session) {
+	if s.inTransaction() {
+		_ = s.exec(context.Background(), rollback)
 	}
-	return s, func() {
-		if s.inTransaction() {
-			_ = s.exec(context.Background(), rollback)
-		}
-		c.keep(s)
-		unlock()
-	}, nil
+	c.keep(s)
 }
 
 // keep makes an idle session available, or closes it.

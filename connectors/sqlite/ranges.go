@@ -76,10 +76,7 @@ func (c *conn) readRanges(ctx context.Context, s *session, q connectors.Query, e
 	if err != nil || other == nil {
 		return false, err
 	}
-	defer func() {
-		_ = other.exec(context.Background(), rollback)
-		c.keep(other)
-	}()
+	defer c.leave(other)
 	var mu sync.Mutex // emit is called by one at a time
 	one := func(rec arrow.RecordBatch) error {
 		mu.Lock()
@@ -124,30 +121,14 @@ func (c *conn) ranges(ctx context.Context, s *session, q connectors.Query) ([]ro
 }
 
 // twin is a session in a read transaction that sees what s sees, which is in one as
-// well then; nil if there is none. The caller rolls it back and keeps it.
+// well then; nil if there is none. The caller leaves it.
 func (c *conn) twin(ctx context.Context, s *session) (other *session, err error) {
-	c.mu.Lock()
-	if n := len(c.idle); n > 0 {
-		other = c.idle[n-1]
-		c.idle = c.idle[:n-1]
-	}
-	c.mu.Unlock()
-	if other == nil {
-		if other, err = c.open(ctx, false); err == nil {
-			if err = other.exec(ctx, readOnly); err != nil {
-				other.close()
-			}
-		}
-		if err != nil {
-			return nil, err
-		}
+	if other, err = c.take(ctx); err != nil {
+		return nil, err
 	}
 	same, err := sameView(ctx, s, other)
 	if err != nil || !same {
-		if other.inTransaction() {
-			_ = other.exec(context.Background(), rollback)
-		}
-		c.keep(other)
+		c.leave(other)
 		return nil, err
 	}
 	return other, nil
