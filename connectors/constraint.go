@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -21,8 +22,14 @@ const (
 	CustomConstraint
 )
 
-func (k ConstraintKind) String() string {
-	return [...]string{"not_null", "check", "unique", "primary_key", "foreign_key", "custom"}[k]
+// ConstraintKinds are the names of the kinds, in their order.
+var ConstraintKinds = []string{"not_null", "check", "unique", "primary_key", "foreign_key", "custom"}
+
+func (k ConstraintKind) String() string { return ConstraintKinds[k] }
+
+// KindOfConstraint is the kind of a name, which is one of ConstraintKinds.
+func KindOfConstraint(name string) ConstraintKind {
+	return ConstraintKind(slices.Index(ConstraintKinds, name))
 }
 
 // Constraint is what a model's contract asks of its rows.
@@ -112,6 +119,19 @@ func FitConstraints(list []Constraint, cols []Column) ([]Constraint, error) {
 		c.Columns, out[i] = names, c
 	}
 	return out, nil
+}
+
+// RequiredColumns are the columns that constraints of the kinds name.
+func RequiredColumns(list []Constraint, kinds ...ConstraintKind) map[string]bool {
+	out := map[string]bool{}
+	for _, c := range list {
+		if slices.Contains(kinds, c.Kind) {
+			for _, col := range c.Columns {
+				out[col] = true
+			}
+		}
+	}
+	return out
 }
 
 // ConstraintError says that a constraint could not be made: rows violate it, or the

@@ -7,10 +7,9 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/dvt-dev/dvt/connectors"
 	"github.com/dvt-dev/dvt/jinja/dbt"
 )
-
-var constraintTypes = []string{"not_null", "check", "unique", "primary_key", "foreign_key", "custom"}
 
 // Contract reports whether n is a model with contract: {enforced: true}.
 func (n *Node) Contract() bool {
@@ -74,8 +73,8 @@ func (l *loader) constraint(d doc, y *yaml.Node) (Constraint, error) {
 
 // checkConstraint refuses what says too little to be made.
 func checkConstraint(n *Node, c Constraint) error {
-	if !slices.Contains(constraintTypes, c.Type) {
-		return fmt.Errorf("a constraint of type '%s': there are %s%s", c.Type, strings.Join(constraintTypes, ", "), didYouMean(c.Type, constraintTypes))
+	if !slices.Contains(connectors.ConstraintKinds, c.Type) {
+		return fmt.Errorf("a constraint of type '%s': there are %s%s", c.Type, strings.Join(connectors.ConstraintKinds, ", "), didYouMean(c.Type, connectors.ConstraintKinds))
 	}
 	bad := func(what string) error { return fmt.Errorf("its %s constraint %s", c.Type, what) }
 	switch c.Type {

@@ -13,11 +13,6 @@ import (
 	"github.com/dvt-dev/dvt/project"
 )
 
-var constraintKinds = map[string]connectors.ConstraintKind{
-	"not_null": connectors.NotNull, "check": connectors.Check, "unique": connectors.Unique,
-	"primary_key": connectors.PrimaryKey, "foreign_key": connectors.ForeignKey, "custom": connectors.CustomConstraint,
-}
-
 // makesConstraints says whether n's materialization gives its table constraints. The
 // history of a snapshot has each key more than once.
 func makesConstraints(n *project.Node) bool {
@@ -48,7 +43,7 @@ func (r *Runner) warnConstraints(n *project.Node, target connectors.Conn) error 
 	told := map[string]bool{}
 	for _, c := range n.Constraints {
 		text := ""
-		level, why := support(target, constraintKinds[c.Type])
+		level, why := support(target, connectors.KindOfConstraint(c.Type))
 		if why != "" {
 			why = ": " + why
 		}
@@ -84,7 +79,7 @@ func (r *Runner) constrained(n *project.Node, target connectors.Conn, o connecto
 	}
 	o.Contract = true
 	for _, c := range n.Constraints {
-		kind := constraintKinds[c.Type]
+		kind := connectors.KindOfConstraint(c.Type)
 		if level, _ := support(target, kind); level == connectors.Unsupported {
 			continue
 		}
@@ -175,6 +170,12 @@ func withoutNull(n *project.Node, target connectors.Conn, spec connectors.StageS
 		return rows
 	}
 	return w
+}
+
+// stageSpec is what stages the result of p, whose columns are cols, for a new table.
+func (r *Runner) stageSpec(p *Prepared, target connectors.Conn, cols []connectors.Column) (connectors.StageSpec, error) {
+	options, err := r.constrained(p.Node, target, targetOptions(p.Node, p.Plan))
+	return connectors.StageSpec{RunID: r.RunID, Target: p.Target, Columns: promised(p.Node, cols), Options: options}, err
 }
 
 // noNulls checks the batches of a result: each row passes here, so that Fill is not

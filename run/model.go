@@ -159,11 +159,10 @@ func (r *Runner) compute(ctx context.Context, p *Prepared, target connectors.Con
 	if err != nil {
 		return err
 	}
-	options, err := r.constrained(p.Node, target, targetOptions(p.Node, plan))
+	spec, err := r.stageSpec(p, target, cols)
 	if err != nil {
 		return err
 	}
-	spec := connectors.StageSpec{RunID: r.RunID, Target: p.Target, Columns: promised(p.Node, cols), Options: options}
 	start = time.Now()
 	src := &computed{model: m, sql: plan.SQL, ordered: plan.Ordered, res: res}
 	res.Loaded, err = load.Replace(ctx, target, spec, withoutNull(p.Node, target, spec, src))

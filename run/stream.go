@@ -21,11 +21,10 @@ func (r *Runner) stream(ctx context.Context, p *Prepared, target connectors.Conn
 	progress, end := r.begin(p.Node.Name)
 	defer end()
 	src.progress = progress
-	options, err := r.constrained(p.Node, target, targetOptions(p.Node, p.Plan))
+	spec, err := r.stageSpec(p, target, p.Plan.Columns)
 	if err != nil {
 		return err
 	}
-	spec := connectors.StageSpec{RunID: r.RunID, Target: p.Target, Columns: promised(p.Node, p.Plan.Columns), Options: options}
 	start := time.Now()
 	res.Loaded, err = load.Replace(ctx, target, spec, withoutNull(p.Node, target, spec, src))
 	res.Timings.Load += time.Since(start) - src.stat.Elapsed

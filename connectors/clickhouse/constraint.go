@@ -21,13 +21,7 @@ func (c *conn) Constrains(kind connectors.ConstraintKind) (connectors.Support, s
 // requiredColumns are the columns that the contract says are never NULL.
 func requiredColumns(spec connectors.StageSpec) (map[string]bool, error) {
 	list, err := connectors.FitConstraints(spec.Options.Constraints, spec.Columns)
-	out := map[string]bool{}
-	for _, c := range list {
-		for _, col := range c.Columns {
-			out[col] = true
-		}
-	}
-	return out, err
+	return connectors.RequiredColumns(list, connectors.NotNull), err
 }
 
 // require makes the columns of a staging table that a SELECT has filled what the contract

@@ -33,11 +33,10 @@ func (x *staging) underContract(ctx context.Context, st connectors.Relation, mad
 		return err
 	}
 	var defs []string
+	required := connectors.RequiredColumns(list, connectors.NotNull)
 	for _, m := range made {
 		def := quote(m[0]) + " " + m[1]
-		if slices.ContainsFunc(list, func(c connectors.Constraint) bool {
-			return c.Kind == connectors.NotNull && slices.Contains(c.Columns, m[0])
-		}) {
+		if required[m[0]] {
 			def += " NOT NULL"
 		}
 		defs = append(defs, def)

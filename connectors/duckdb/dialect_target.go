@@ -42,7 +42,7 @@ func (d dialect) createTable(rel connectors.Relation, cols []connectors.Column, 
 	for i, c := range cols {
 		defs[i] = quote(c.Name) + " " + types[i]
 	}
-	return "CREATE TABLE " + d.Relation(rel) + " (" + strings.Join(defs, ", ") + ")"
+	return d.createDefined(rel, defs)
 }
 
 // createLike is a catalog's CREATE TABLE text under another name; ok is false when the

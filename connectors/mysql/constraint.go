@@ -40,21 +40,17 @@ func (k *keep) contract(taken map[string]bool) error {
 	if err != nil {
 		return err
 	}
-	k.required = map[string]bool{}
+	k.required = connectors.RequiredColumns(list, connectors.NotNull, connectors.PrimaryKey)
 	for _, c := range list {
 		name := connectors.ConstraintName(c, k.st.target.Name, maxName)
 		if taken[name] {
 			name = k.otherName(name)
 		}
 		switch c.Kind {
-		case connectors.NotNull, connectors.PrimaryKey:
-			for _, col := range c.Columns {
-				k.required[col] = true
-			}
-			if c.Kind == connectors.PrimaryKey {
-				k.built = append(k.built, plainIndex("PRIMARY", c.Columns))
-				k.keys = append(k.keys, keyPart("PRIMARY KEY", "", c))
-			}
+		case connectors.NotNull:
+		case connectors.PrimaryKey:
+			k.built = append(k.built, plainIndex("PRIMARY", c.Columns))
+			k.keys = append(k.keys, keyPart("PRIMARY KEY", "", c))
 		case connectors.Unique:
 			k.built = append(k.built, plainIndex(name, c.Columns))
 			k.keys = append(k.keys, keyPart("UNIQUE KEY", name, c))

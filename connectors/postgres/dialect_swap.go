@@ -18,7 +18,7 @@ func (d dialect) renameTableSQL(rel connectors.Relation, name string) string {
 }
 
 func (d dialect) alterColumnSQL(rel connectors.Relation, column, what string) string {
-	return "ALTER TABLE " + d.Relation(rel) + " ALTER COLUMN " + quoteIdent(column) + " " + what
+	return d.alterColumnsSQL(rel, []string{column}, what)
 }
 
 func (d dialect) ownSequenceSQL(sequence string, rel connectors.Relation, column string) string {

@@ -36,11 +36,10 @@ func (st *staging) createSQL(cols []connectors.Column, types []string) (string, 
 	}
 	st.contract = list
 	defs := make([]string, len(cols))
+	required := connectors.RequiredColumns(list, connectors.NotNull, connectors.PrimaryKey)
 	for i, c := range cols {
 		defs[i] = strings.TrimSpace(quote(c.Name) + " " + types[i])
-		if slices.ContainsFunc(list, func(x connectors.Constraint) bool {
-			return (x.Kind == connectors.NotNull || x.Kind == connectors.PrimaryKey) && slices.Contains(x.Columns, c.Name)
-		}) {
+		if required[c.Name] {
 			defs[i] += " NOT NULL"
 		}
 	}

@@ -200,7 +200,7 @@ func (d dialect) createTable(rel connectors.Relation, cols []connectors.Column, 
 	for i, c := range cols {
 		defs[i] = quote(c.Name) + " " + types[i]
 	}
-	return "CREATE TABLE " + d.Relation(rel) + " (" + strings.Join(defs, ", ") + ")"
+	return d.createDefined(rel, defs)
 }
 
 func (d dialect) insert(rel connectors.Relation, cols []connectors.Column) string {
