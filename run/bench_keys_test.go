@@ -80,10 +80,7 @@ func BenchmarkKeyReduction(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				r, err := New(ctx, p, Options{DisabledRules: map[string]bool{"keys": off}}, nowhere{}, slog.New(slog.DiscardHandler))
-				if err != nil {
-					b.Fatal(err)
-				}
+				r := New(p, Options{DisabledRules: map[string]bool{"keys": off}}, nowhere{}, slog.New(slog.DiscardHandler))
 				nodes, _, err := p.Select(nil, nil, "model")
 				if err != nil || len(nodes) != 1 {
 					b.Fatal(len(nodes), err)

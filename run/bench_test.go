@@ -32,10 +32,7 @@ func planProject(tb testing.TB, dir string, n int) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	r, err := New(ctx, p, Options{}, nowhere{}, slog.New(slog.DiscardHandler))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	r := New(p, Options{}, nowhere{}, slog.New(slog.DiscardHandler))
 	defer func() { _ = r.Close() }()
 	nodes, _, err := p.Select(nil, nil, "model")
 	if err != nil || len(nodes) != n {

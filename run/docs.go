@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
-	"sort"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -55,7 +56,7 @@ func (r *Runner) Docs(ctx context.Context, o DocsOptions) (index string, err err
 }
 
 func (r *Runner) compileAll(ctx context.Context) {
-	for _, id := range sortedIDs(r.Project.Nodes) {
+	for _, id := range slices.Sorted(maps.Keys(r.Project.Nodes)) {
 		n := r.Project.Nodes[id]
 		if ctx.Err() != nil || n.ResourceType != project.TypeModel && n.ResourceType != project.TypeSnapshot {
 			continue
@@ -97,11 +98,11 @@ func (r *Runner) describeAll(ctx context.Context) map[string]*connectors.Table {
 			return nil
 		})
 	}
-	for _, id := range sortedIDs(r.Project.Sources) {
+	for _, id := range slices.Sorted(maps.Keys(r.Project.Sources)) {
 		s := r.Project.Sources[id]
 		ask(id, s.Connection, s.Relation())
 	}
-	for _, id := range sortedIDs(r.Project.Nodes) {
+	for _, id := range slices.Sorted(maps.Keys(r.Project.Nodes)) {
 		if n := r.Project.Nodes[id]; n.ResourceType != project.TypeTest && n.Config.Materialized != project.Ephemeral {
 			ask(id, n.Connection, n.Relation())
 		}
@@ -113,15 +114,6 @@ func (r *Runner) describeAll(ctx context.Context) map[string]*connectors.Table {
 func isConnect(err error) bool {
 	var c *connectors.ConnectError
 	return errors.As(err, &c)
-}
-
-func sortedIDs[T any](m map[string]T) []string {
-	ids := make([]string, 0, len(m))
-	for id := range m {
-		ids = append(ids, id)
-	}
-	sort.Strings(ids)
-	return ids
 }
 
 // catalog is catalog.json in dbt's published shape, version 1.
@@ -162,7 +154,7 @@ func (r *Runner) page(tables map[string]*connectors.Table) docpage.Page {
 	p := r.Project
 	page := docpage.Page{Project: p.Name, Generated: time.Now().UTC().Format("2006-01-02 15:04 UTC"), Version: r.Options.Version, Nodes: []docpage.Node{}}
 	tests := map[string]map[string][]string{} // node → column → names
-	for _, id := range sortedIDs(p.Nodes) {
+	for _, id := range slices.Sorted(maps.Keys(p.Nodes)) {
 		if t := p.Nodes[id].Test; t != nil && t.Attached != "" {
 			if tests[t.Attached] == nil {
 				tests[t.Attached] = map[string][]string{}
@@ -171,7 +163,7 @@ func (r *Runner) page(tables map[string]*connectors.Table) docpage.Page {
 			tests[t.Attached][column] = append(tests[t.Attached][column], t.Generic)
 		}
 	}
-	for _, id := range sortedIDs(p.Sources) {
+	for _, id := range slices.Sorted(maps.Keys(p.Sources)) {
 		s := p.Sources[id]
 		page.Nodes = append(page.Nodes, docpage.Node{
 			ID: id, Name: s.Label(), Type: project.TypeSource, Package: s.Package, Path: s.Path, Description: s.Description, Connection: s.Connection,
@@ -179,7 +171,7 @@ func (r *Runner) page(tables map[string]*connectors.Table) docpage.Page {
 			Columns: pageColumns(s.Columns, nil, tables[id], tests[id]),
 		})
 	}
-	for _, id := range sortedIDs(p.Nodes) {
+	for _, id := range slices.Sorted(maps.Keys(p.Nodes)) {
 		page.Nodes = append(page.Nodes, r.pageNode(p.Nodes[id], tables[id], tests[id]))
 	}
 	return page

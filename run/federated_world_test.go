@@ -360,10 +360,7 @@ func (w *fedWorld) runner(t *testing.T) *Runner {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := New(ctx, p, Options{}, nowhere{}, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := New(p, Options{}, nowhere{}, slog.New(slog.DiscardHandler))
 	t.Cleanup(func() {
 		if err := r.Close(); err != nil {
 			t.Error(err)

@@ -67,7 +67,7 @@ type Runner struct {
 }
 
 // New prepares a runner; no connection is opened.
-func New(_ context.Context, p *project.Project, o Options, sink Sink, log *slog.Logger) (*Runner, error) {
+func New(p *project.Project, o Options, sink Sink, log *slog.Logger) *Runner {
 	r := &Runner{
 		Project: p, Options: o, Sink: sink, Log: log, Redact: NewRedactor(p.Outputs),
 		RunID: p.InvocationID(), Now: time.Now().UTC().Truncate(time.Microsecond),
@@ -88,7 +88,7 @@ func New(_ context.Context, p *project.Project, o Options, sink Sink, log *slog.
 		},
 	})
 	r.remember()
-	return r, nil
+	return r
 }
 
 // Engine is the run's one compute engine, started when first needed.

@@ -166,8 +166,8 @@ func (a *app) start(ctx context.Context, which string, o run.Options) (*run.Runn
 		return nil, err
 	}
 	o.Version, o.PlanAnew = version, a.noPartialParse || !a.partialParse
-	a.runner, err = run.New(ctx, p, o, a, a.log)
-	return a.runner, err
+	a.runner = run.New(p, o, a, a.log)
+	return a.runner, nil
 }
 
 func (a *app) close() error {

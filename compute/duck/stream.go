@@ -15,7 +15,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"sync"
 	"unsafe"
 
@@ -23,6 +22,7 @@ import (
 	bindings "github.com/duckdb/duckdb-go-bindings"
 
 	"github.com/dvt-dev/dvt/connectors"
+	"github.com/dvt-dev/dvt/connectors/duckdb/ducksql"
 )
 
 // rowsFunction is the table function that gives an INSERT the rows of a Stream. Its
@@ -61,12 +61,10 @@ func (c *Conn) Stream(ctx context.Context, catalog, schema, table string, cols [
 	_, _ = rand.Read(name[:])
 	s := &Stream{
 		Appender: rows.(*Appender), name: int64(binary.LittleEndian.Uint64(name[:]) >> 1),
-		into: quoted(catalog) + "." + quoted(schema) + "." + quoted(table), batches: make(chan arrow.RecordBatch),
+		into: ducksql.Quote(catalog) + "." + ducksql.Quote(schema) + "." + ducksql.Quote(table), batches: make(chan arrow.RecordBatch),
 	}
 	return s, nil
 }
-
-func quoted(ident string) string { return `"` + strings.ReplaceAll(ident, `"`, `""`) + `"` }
 
 // Append hands rec over; an error may be that of an earlier batch. After one the table is
 // as it was before.

@@ -65,10 +65,7 @@ func runProject(ctx context.Context, dir string, fresh bool) (rows int64, err er
 	if err != nil {
 		return 0, err
 	}
-	r, err := run.New(ctx, p, run.Options{FullRefresh: fresh}, silent{}, slog.New(slog.DiscardHandler))
-	if err != nil {
-		return 0, err
-	}
+	r := run.New(p, run.Options{FullRefresh: fresh}, silent{}, slog.New(slog.DiscardHandler))
 	defer func() { _ = r.Close() }()
 	nodes, _, err := p.Select(nil, nil, project.TypeModel)
 	if err != nil {

@@ -151,10 +151,7 @@ func planMany(ctx context.Context, s settings, timed func(func() (int64, error))
 		if err != nil {
 			return 0, err
 		}
-		r, err := run.New(ctx, p, run.Options{}, silent{}, slog.New(slog.DiscardHandler))
-		if err != nil {
-			return 0, err
-		}
+		r := run.New(p, run.Options{}, silent{}, slog.New(slog.DiscardHandler))
 		defer func() { err = errors.Join(err, r.Close()) }()
 		nodes, _, err := p.Select(nil, nil, project.TypeModel)
 		if err != nil {
