@@ -1,8 +1,6 @@
 package compute
 
 import (
-	"bufio"
-	"bytes"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -36,8 +34,8 @@ func field(path, name string) (int64, bool) {
 	if err != nil {
 		return 0, false
 	}
-	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
-		if f := strings.Fields(lines.Text()); len(f) >= 2 && f[0] == name {
+	for line := range strings.Lines(string(text)) {
+		if f := strings.Fields(line); len(f) >= 2 && f[0] == name {
 			n, err := strconv.ParseInt(f[1], 10, 64)
 			return n << 10, err == nil
 		}

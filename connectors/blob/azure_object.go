@@ -6,7 +6,6 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -113,7 +112,7 @@ func getAzure(ctx context.Context, b *blob.Bucket, _, key string) ([]byte, strin
 		return nil, "", err
 	}
 	defer func() { _ = out.Body.Close() }()
-	data, err := io.ReadAll(io.LimitReader(out.Body, 16<<20))
+	data, err := readSmall(out.Body)
 	return data, etag(out.ETag), err
 }
 

@@ -115,7 +115,7 @@ func getGCS(ctx context.Context, b *blob.Bucket, _, key string) ([]byte, string,
 		return nil, "", err
 	}
 	defer func() { _ = res.Body.Close() }()
-	data, err := io.ReadAll(io.LimitReader(res.Body, 16<<20))
+	data, err := readSmall(res.Body)
 	version := res.Header.Get("X-Goog-Generation")
 	if err == nil && version == "" {
 		err = errors.New("the answer names no generation")

@@ -3,10 +3,31 @@ package blob
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"strings"
 
 	"github.com/dvt-dev/dvt/connectors"
 )
+
+// smallMax bounds an object that is kept for dvt itself, a lock or a record of state, which
+// have a few kilobytes.
+const smallMax = 16 << 20
+
+var errLarge = fmt.Errorf("it is larger than the %d MiB that dvt reads of an object it keeps for itself: another program wrote it; move it away, then run again", smallMax>>20)
+
+// readSmall reads an object that is kept for dvt itself. One that is larger is none: the
+// head of it must not be taken for the whole.
+func readSmall(body io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(body, smallMax+1))
+	if err == nil && len(data) > smallMax {
+		err = errLarge
+	}
+	if err != nil {
+		return nil, err
+	}
+	return data, nil
+}
 
 // GetFile reads a small object below the prefix.
 func (c *conn) GetFile(ctx context.Context, path string) ([]byte, string, error) {
@@ -23,6 +44,9 @@ func (c *conn) GetFile(ctx context.Context, path string) ([]byte, string, error)
 
 // PutFile writes it by a conditional write.
 func (c *conn) PutFile(ctx context.Context, path string, data []byte, version string) error {
+	if len(data) > smallMax {
+		return fmt.Errorf("cannot write %s: it has %d bytes, more than the %d MiB that could be read again", c.url(c.below(path)), len(data), smallMax>>20)
+	}
 	b, err := c.bucket(ctx)
 	if err != nil {
 		return err

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -185,7 +184,7 @@ func getS3(ctx context.Context, b *blob.Bucket, bucket, key string) ([]byte, str
 		return nil, "", err
 	}
 	defer func() { _ = out.Body.Close() }()
-	data, err := io.ReadAll(io.LimitReader(out.Body, 16<<20))
+	data, err := readSmall(out.Body)
 	return data, aws.ToString(out.ETag), err
 }
 

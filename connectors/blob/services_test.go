@@ -308,3 +308,40 @@ func TestServiceConditions(t *testing.T) {
 		})
 	}
 }
+
+// TestLargeObject: the head of an object is never taken for the whole of it.
+func TestLargeObject(t *testing.T) {
+	t.Parallel()
+	const most = 16 << 20
+	body := strings.Repeat("x", most+1)
+	header := map[string]string{"X-Goog-Generation": "1", "Etag": `"1"`, "Last-Modified": "Thu, 01 Jan 2026 00:00:00 GMT"}
+	keepers := map[string]func(n int) (connectors.FileKeeper, string){}
+	for _, typ := range []string{"gcs", "azure"} {
+		keepers[typ] = func(n int) (connectors.FileKeeper, string) {
+			conn, err := openService(t, typ, serviceKeys(typ, serve(t, map[string]answer{"GET": {200, body[:n], header}})))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return conn.(connectors.FileKeeper), "lake/f"
+		}
+	}
+	l := newLake(t)
+	keepers["s3"] = func(n int) (connectors.FileKeeper, string) {
+		l.must(l.bucket.Put(l.prefix+"/f", []byte(body[:n])))
+		return l.open(nil).(connectors.FileKeeper), l.prefix + "/f"
+	}
+	for typ, keeper := range keepers {
+		k, _ := keeper(most)
+		if data, _, err := k.GetFile(context.Background(), "f"); err != nil || len(data) != most {
+			t.Errorf("%s: %d bytes of %d: %v", typ, len(data), most, err)
+		}
+		k, name := keeper(most + 1)
+		data, _, err := k.GetFile(context.Background(), "f")
+		if text := fmt.Sprint(err); len(data) > 0 || !strings.Contains(text, name+": it is larger than the 16 MiB") || !strings.Contains(text, "move it away") {
+			t.Errorf("%s: %d bytes: %s", typ, len(data), text)
+		}
+		if err := k.PutFile(context.Background(), "f", []byte(body), ""); err == nil || !strings.Contains(err.Error(), "more than the 16 MiB that could be read again") {
+			t.Errorf("%s: a write: %v", typ, err)
+		}
+	}
+}
