@@ -16,6 +16,11 @@ var ErrNotFound = errors.New("not found")
 // of its own. What was attached in it is not any more.
 var ErrEngineGone = errors.New("DuckDB has ended")
 
+// ErrChanged says that what is read was emptied, replaced or altered by others since the
+// reading began, so that the rest of it cannot be read any more. Work that has applied
+// nothing may succeed from its beginning.
+var ErrChanged = errors.New("run again")
+
 // ErrTooOld says that the server lacks what the model needs.
 var ErrTooOld = errors.New("server too old")
 

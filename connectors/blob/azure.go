@@ -149,7 +149,7 @@ func openAzure(ctx context.Context, c *conn) (*blob.Bucket, func(), error) {
 	tr := transport(c.env)
 	var opts container.ClientOptions
 	opts.Transport = &http.Client{Transport: tr}
-	opts.Retry = policy.RetryOptions{MaxRetries: attempts - 1, MaxRetryDelay: maxBackoff, ShouldRetry: func(res *http.Response, err error) bool {
+	opts.Retry = policy.RetryOptions{MaxRetries: int32(pace.Tries - 1), MaxRetryDelay: pace.Longest, ShouldRetry: func(res *http.Response, err error) bool {
 		return err != nil && !errors.Is(err, netidle.ErrIdle) || res != nil && slices.Contains(resent, res.StatusCode)
 	}}
 	client, err := clientAzure(c, &opts)

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"github.com/dvt-dev/dvt/internal/netidle"
+	"github.com/dvt-dev/dvt/internal/retry"
 )
 
 // bucketGCS speaks the service's JSON API over plain HTTP. The service's own client brings
@@ -57,20 +58,16 @@ func (b *bucketGCS) upload(q url.Values) string {
 
 // do sends a request until the service answers it with a success or a final error. What is
 // sent must be harmless to repeat. Whoever gets an answer closes its body.
-func (b *bucketGCS) do(ctx context.Context, method, address string, header http.Header, body []byte) (*http.Response, error) {
-	for try := 1; ; try++ {
-		res, err := b.once(ctx, method, address, header, body)
-		if err == nil || try == attempts || !again(ctx, err) {
-			return res, err
-		}
-		if err := pause(ctx, try); err != nil {
-			return nil, err
-		}
-	}
+func (b *bucketGCS) do(ctx context.Context, method, address string, header http.Header, body []byte) (res *http.Response, err error) {
+	err = retry.While(ctx, pace, again, func() (err error) {
+		res, err = b.once(ctx, method, address, header, body)
+		return err
+	})
+	return res, err
 }
 
 // again: a server that says nothing has been waited for once already.
-func again(ctx context.Context, err error) bool {
+func again(err error) bool {
 	var api *errorGCS
 	if errors.As(err, &api) {
 		return slices.Contains(resent, api.status)
@@ -80,16 +77,7 @@ func again(ctx context.Context, err error) bool {
 		return token.Response != nil && slices.Contains(resent, token.Response.StatusCode)
 	}
 	var network *url.Error
-	return ctx.Err() == nil && errors.As(err, &network) && !errors.Is(err, netidle.ErrIdle)
-}
-
-func pause(ctx context.Context, try int) error {
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-time.After(min(maxBackoff, rangeWait<<try)):
-		return nil
-	}
+	return errors.As(err, &network) && !errors.Is(err, netidle.ErrIdle)
 }
 
 func (b *bucketGCS) once(ctx context.Context, method, address string, header http.Header, body []byte) (*http.Response, error) {

@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"gocloud.dev/blob/driver"
+
+	"github.com/dvt-dev/dvt/internal/retry"
 )
 
 // readerGCS reads a range of an object.
@@ -155,42 +157,35 @@ func (w *writerGCS) send(last bool) error {
 	if last {
 		total = strconv.FormatInt(end, 10)
 	}
-	for try := 1; ; try++ {
+	first := true
+	return retry.While(w.ctx, pace, func(err error) bool { return errors.Is(err, errPartly) || again(err) }, func() error {
+		if !first {
+			// What has arrived is asked for: the answer may have been lost, or part of the chunk.
+			if done, err := w.put("bytes */"+total, nil); err == nil && done && last || err != nil && !again(err) {
+				return err
+			}
+		}
+		first = false
 		rest := w.chunk[len(w.chunk)-int(end-w.sent):]
 		span := "*"
 		if len(rest) > 0 {
 			span = fmt.Sprintf("%d-%d", w.sent, end-1)
 		}
 		done, err := w.put("bytes "+span+"/"+total, rest)
-		if err == nil && !done && w.sent == end && !last {
-			w.chunk = w.chunk[:0]
-			return nil
-		}
-		if err == nil && done {
-			if !last {
-				return errors.New("the service ended the upload before its end")
-			}
-			return nil
-		}
-		if err == nil {
-			err = errors.New("the service did not take all of a chunk")
-		} else if !again(w.ctx, err) {
+		switch {
+		case err != nil || done && last:
 			return err
+		case done:
+			return errors.New("the service ended the upload before its end")
+		case last || w.sent != end:
+			return errPartly
 		}
-		if try == attempts {
-			return err
-		}
-		if err := pause(w.ctx, try); err != nil {
-			return err
-		}
-		// What has arrived is asked for: the answer may have been lost, or part of the chunk.
-		if done, err := w.put("bytes */"+total, nil); err == nil && done && last {
-			return nil
-		} else if err != nil && !again(w.ctx, err) {
-			return err
-		}
-	}
+		w.chunk = w.chunk[:0]
+		return nil
+	})
 }
+
+var errPartly = errors.New("the service did not take all of a chunk")
 
 // begin opens an upload in chunks.
 func (w *writerGCS) begin() error {

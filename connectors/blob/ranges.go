@@ -6,18 +6,17 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"time"
 
 	"gocloud.dev/blob"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/dvt-dev/dvt/internal/retry"
 )
 
 const (
-	inFlight  = 6       // ranges asked for at once, for one read
-	rangeMax  = 8 << 20 // bytes of one range
-	rangeGap  = 64 << 10
-	rangeTry  = 4 // times that one is asked for
-	rangeWait = 200 * time.Millisecond
+	inFlight = 6       // ranges asked for at once, for one read
+	rangeMax = 8 << 20 // bytes of one range
+	rangeGap = 64 << 10
 )
 
 // span is a range of bytes, its end excluded.
@@ -77,7 +76,12 @@ func (c *conn) copyRange(ctx context.Context, o object, s span, w io.WriterAt) e
 	if err != nil {
 		return err
 	}
-	for try := 1; ; try++ {
+	err = retry.While(ctx, pace, func(err error) bool {
+		// An answer of the server is final: its own client has asked again where that
+		// makes sense. A connection that ends in the middle of the data is not.
+		_, code, _ := c.service.judge(err)
+		return code == "" && !errors.Is(err, errChanged)
+	}, func() error {
 		n, err := c.copyOnce(ctx, b, o, s, w)
 		s.from += n
 		if s.from == s.to {
@@ -86,19 +90,15 @@ func (c *conn) copyRange(ctx context.Context, o object, s span, w io.WriterAt) e
 		if err == nil {
 			err = io.ErrUnexpectedEOF
 		}
-		// An answer of the server is final: its own client has asked again where that
-		// makes sense. A connection that ends in the middle of the data is not.
-		if _, code, _ := c.service.judge(err); code != "" || errors.Is(err, errChanged) || try == rangeTry || ctx.Err() != nil {
-			return c.readError(ctx, o, err)
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(rangeWait << try):
-		}
-	}
+		return err
+	})
+	return c.readError(ctx, o, err)
 }
 
 func (c *conn) readError(ctx context.Context, o object, err error) error {
+	if err == nil {
+		return nil
+	}
 	if p, _, _ := c.service.judge(err); p == noObject || p == notSame || errors.Is(err, errChanged) {
 		return fmt.Errorf("%s: %w", c.url(o.key), errChanged)
 	}

@@ -78,7 +78,7 @@ const (
 var errDenied = errors.New("no permission")
 
 // errChanged says that an object is not the one that was listed.
-var errChanged = errors.New("the object changed or vanished while it was read: run again")
+var errChanged = fmt.Errorf("the object changed or vanished while it was read: %w", connectors.ErrChanged)
 
 // where names the bucket's server for people.
 func (c *conn) where() string {

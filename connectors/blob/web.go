@@ -10,6 +10,7 @@ import (
 
 	"github.com/dvt-dev/dvt/connectors"
 	"github.com/dvt-dev/dvt/internal/netidle"
+	"github.com/dvt-dev/dvt/internal/retry"
 )
 
 // checkEndpoint: credentials in an address would be printed with it.
@@ -51,8 +52,5 @@ func transport(env connectors.Env) *http.Transport {
 // resent are the answers after which a request is sent again.
 var resent = []int{http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}
 
-// How often a request is sent, and the longest wait between two.
-const (
-	attempts   = 4
-	maxBackoff = 3 * time.Second
-)
+// pace is how often a request is sent.
+var pace = retry.Pace{Tries: 4, First: 400 * time.Millisecond, Longest: 3 * time.Second, Factor: 2}

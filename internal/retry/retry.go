@@ -1,5 +1,5 @@
-// Package retry does again what failed because a connection was lost, where nothing can
-// have been applied yet. It decides by the error alone; whether a step may be repeated is
+// Package retry does again what failed because a connection was lost, or because others
+// changed what was being read, where nothing can have been applied yet. It decides by the error alone; whether a step may be repeated is
 // the caller's to know.
 package retry
 
@@ -14,48 +14,64 @@ import (
 	"github.com/dvt-dev/dvt/connectors"
 )
 
-// The attempts and the time between them, which a server needs to come back.
-const (
-	attempts  = 5
-	firstWait = 100 * time.Millisecond
-	longest   = 3 * time.Second
-)
+// Pace is how often something is tried, and how long is waited in between: about First,
+// then each time Factor times as long, at most Longest.
+type Pace struct {
+	Tries          int
+	First, Longest time.Duration
+	Factor         float64
+}
 
-// Lost calls f until it succeeds, fails for another reason than a lost connection, or has
-// been tried often enough. again is told of each failure that is tried again; it may be
-// nil.
-func Lost(ctx context.Context, again func(error), f func() error) error {
+// lostPace gives a server the time that it needs to come back.
+var lostPace = Pace{Tries: 5, First: 100 * time.Millisecond, Longest: 3 * time.Second, Factor: 3}
+
+// While calls f until it succeeds, again is false for its error, or p is at its end; again
+// is not asked of the last one. It returns f's error, or ctx's cause when that ends the
+// waiting. How long f takes does not matter.
+func While(ctx context.Context, p Pace, again func(error) bool, f func() error) error {
 	wait := backoff.NewExponentialBackOff()
-	wait.InitialInterval, wait.MaxInterval, wait.Multiplier = firstWait, longest, 3
-	lost, tries := false, 0
+	wait.InitialInterval, wait.MaxInterval, wait.Multiplier = p.First, p.Longest, p.Factor
+	tries := 0
 	_, err := backoff.Retry(ctx, func() (struct{}, error) {
 		tries++
 		err := f()
-		var end *stop
-		if errors.As(err, &end) {
-			return struct{}{}, permanent(end.error)
-		}
-		if err == nil || ctx.Err() != nil {
-			return struct{}{}, permanent(err)
-		}
-		var tired *exhausted
-		transient := !errors.As(err, &tired) && (broken(err) || lost && refused(err))
-		lost = lost || transient
-		switch {
-		case !transient:
-			return struct{}{}, permanent(err)
-		case tries == attempts:
-			return struct{}{}, permanent(&exhausted{err})
+		if err != nil && (tries == p.Tries || ctx.Err() != nil || !again(err)) {
+			err = backoff.Permanent(err)
 		}
 		return struct{}{}, err
-	}, backoff.WithBackOff(wait), backoff.WithMaxTries(attempts), backoff.WithNotify(func(err error, _ time.Duration) {
-		if again != nil {
+	}, backoff.WithBackOff(wait), backoff.WithMaxElapsedTime(0))
+	var end *backoff.PermanentError
+	if errors.As(err, &end) {
+		return end.Unwrap()
+	}
+	return err
+}
+
+// Lost calls f until it succeeds, fails for another reason than a lost connection or a
+// connectors.ErrChanged, or has been tried often enough. again is told of each failure that is tried again; it may be
+// nil.
+func Lost(ctx context.Context, again func(error), f func() error) error {
+	lost, tries := false, 0
+	transient := func(err error) bool {
+		var end *stop
+		var tired *exhausted
+		return !errors.As(err, &end) && !errors.As(err, &tired) && (broken(err) || errors.Is(err, connectors.ErrChanged) || lost && refused(err))
+	}
+	err := While(ctx, lostPace, func(err error) bool {
+		if !transient(err) {
+			return false
+		}
+		if lost = true; again != nil {
 			again(err)
 		}
-	}))
-	var p *backoff.PermanentError
-	if errors.As(err, &p) {
-		return p.Unwrap()
+		return true
+	}, func() error { tries++; return f() })
+	var end *stop
+	switch {
+	case errors.As(err, &end):
+		return end.error
+	case tries == lostPace.Tries && transient(err):
+		return &exhausted{err}
 	}
 	return err
 }
@@ -77,13 +93,6 @@ func (s *stop) Unwrap() error { return s.error }
 type exhausted struct{ error }
 
 func (e *exhausted) Unwrap() error { return e.error }
-
-func permanent(err error) error {
-	if err == nil {
-		return nil
-	}
-	return backoff.Permanent(err)
-}
 
 // broken: an open connection, or one that was just being opened, broke off.
 func broken(err error) bool {
