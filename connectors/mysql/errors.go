@@ -30,6 +30,7 @@ const (
 	errNoTrigger       = 1360
 	errNoDatabaseRight = 1044
 	errNoTableRight    = 1142
+	errTableChanged    = 1412
 	errShutdown        = 1053
 	errKilled          = 1927 // MariaDB: of a session that somebody ended
 )
@@ -97,6 +98,9 @@ func (c *Conn) statementError(sql string, err error) error {
 	}
 	if server.Number == errNoSuchTable || server.Number == errUnknownDatabase || server.Number == errBadTable {
 		err = &missing{err}
+	}
+	if server.Number == errTableChanged { // of InnoDB, instead of an empty table
+		err = fmt.Errorf("another session emptied, replaced or altered the table after the snapshot was taken (%s): %w", oneLine(server.Error()), connectors.ErrChanged)
 	}
 	return &connectors.StatementError{SQL: sql, Position: -1, Err: err}
 }

@@ -181,9 +181,37 @@ func beginSQL(mode string, set [][2]string) string {
 
 func snapshotSQL(id string) string { return "SET TRANSACTION SNAPSHOT " + quoteText(id) }
 
+// changedSQL lists the relations that a transaction has read and that are not what they
+// were in its snapshot. TRUNCATE, DROP, an ALTER that rewrites and a partition that is
+// detached heed locks and no snapshot: what is read after them lacks rows that the snapshot
+// has, and no error says so. The rows of the catalogs are the snapshot's here, while the
+// functions tell what is now, which the transaction's locks keep as it was read. Indexes
+// may come and go.
+const changedSQL = `
+SELECT DISTINCT l.relation::pg_catalog.regclass::pg_catalog.text
+  FROM pg_catalog.pg_locks l
+  LEFT JOIN pg_catalog.pg_class c ON c.oid = l.relation
+  LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+ WHERE l.locktype = 'relation' AND l.pid = pg_catalog.pg_backend_pid()
+   AND l.database = (SELECT oid FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database())
+   AND CASE WHEN c.oid IS NULL THEN pg_catalog.pg_get_indexdef(l.relation) IS NULL
+            WHEN c.relkind NOT IN ('r', 'm', 'p', 'v', 'f') THEN false
+            ELSE c.relfilenode <> 0 AND c.relfilenode IS DISTINCT FROM pg_catalog.pg_relation_filenode(c.oid)
+              OR l.relation::pg_catalog.regclass::pg_catalog.text NOT IN (pg_catalog.quote_ident(c.relname),
+                   pg_catalog.quote_ident(n.nspname) || '.' || pg_catalog.quote_ident(c.relname))
+              OR c.relkind = 'p' AND EXISTS (SELECT FROM pg_catalog.pg_inherits i
+                   WHERE i.inhparent = c.oid AND pg_catalog.pg_partition_root(i.inhrelid) IS NULL)
+       END
+ ORDER BY 1`
+
 func copyToSQL(query string) string { return copyToPrefix + query + ") TO STDOUT (FORMAT binary)" }
 
 const copyToPrefix = "COPY ("
+
+// planSQL goes before a read whose transaction has no snapshot yet. The read takes its own
+// first and then waits for the locks of partitions: one that is emptied and filled
+// meanwhile would be empty. The plan has these locks before.
+func planSQL(query string) string { return "EXPLAIN (COSTS off) " + query + "; " }
 
 // probeSQL asks, for each column, for the greatest magnitude before the point and the
 // most digits after it that are not trailing zeros. NaN and the infinities are greater

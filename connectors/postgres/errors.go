@@ -62,7 +62,7 @@ func (e *serverError) Is(target error) bool {
 }
 
 // statementError wraps what the server said of sql; nil stays nil. shift is the length
-// in bytes of what was sent in front of sql.
+// in characters of what was sent in front of sql.
 func (c *conn) statementError(sql string, shift int, err error) error {
 	if err == nil {
 		return nil

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"unicode/utf8"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -16,13 +17,14 @@ import (
 
 // Read implements connectors.Conn.
 func (c *conn) Read(ctx context.Context, q connectors.Query, emit func(arrow.RecordBatch) error) error {
-	return c.transaction(ctx, modeRead, func(pc *pgconn.PgConn) error { return c.copyTo(ctx, pc, q, emit) })
+	return c.transaction(ctx, modeRead, func(pc *pgconn.PgConn) error { return c.copyTo(ctx, pc, planSQL(q.SQL), q, emit) })
 }
 
 // copyTo streams q in the open transaction of pc. The statement is described first:
 // the types that the server is going to send then choose the decoders, and a relation
-// altered since it was described is an error instead of bytes read as something else.
-func (c *conn) copyTo(ctx context.Context, pc *pgconn.PgConn, q connectors.Query, emit func(arrow.RecordBatch) error) error {
+// altered since it was described is an error instead of bytes read as something else. plan
+// is planSQL, or "" in a snapshot that has been taken.
+func (c *conn) copyTo(ctx context.Context, pc *pgconn.PgConn, plan string, q connectors.Query, emit func(arrow.RecordBatch) error) error {
 	desc, err := pc.Prepare(ctx, "", q.SQL, nil)
 	if err != nil {
 		return c.statementError(q.SQL, 0, err)
@@ -41,14 +43,14 @@ func (c *conn) copyTo(ctx context.Context, pc *pgconn.PgConn, q connectors.Query
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	dec.stop = cancel
-	tag, err := pc.CopyTo(ctx, dec, copyToSQL(q.SQL))
+	tag, err := pc.CopyTo(ctx, dec, plan+copyToSQL(q.SQL))
 	switch {
 	case dec.err != nil:
 		return dec.err
 	case err != nil && ctx.Err() != nil:
 		return context.Cause(ctx)
 	case err != nil:
-		return c.statementError(q.SQL, len(copyToPrefix), err)
+		return c.statementError(q.SQL, utf8.RuneCountInString(plan)+len(copyToPrefix), err)
 	}
 	return dec.finish(tag.RowsAffected())
 }

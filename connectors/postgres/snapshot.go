@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -40,18 +41,37 @@ func (c *conn) Snapshot(ctx context.Context) (connectors.Snapshot, error) {
 
 // Read implements connectors.Snapshot.
 func (s *snapshot) Read(ctx context.Context, q connectors.Query, emit func(arrow.RecordBatch) error) error {
-	return s.c.transaction(ctx, modeSnapshot+"; "+snapshotSQL(s.id), func(pc *pgconn.PgConn) error {
-		return s.c.copyTo(ctx, pc, q, emit)
+	return s.c.session(ctx, func(pc *pgconn.PgConn) error {
+		if err := s.c.exec(ctx, pc, beginSQL(modeSnapshot+"; "+snapshotSQL(s.id), s.c.settings.session)); err != nil {
+			return err
+		}
+		if err := s.c.copyTo(ctx, pc, "", q, emit); err != nil {
+			return err // closing the session rolls back
+		}
+		return s.c.unchanged(ctx, pc, "; COMMIT")
 	})
+}
+
+// unchanged fails if something that the transaction of pc has read is not what it was in
+// its snapshot. It does not lock relations before the snapshot is taken instead: a TRUNCATE
+// would wait for the end of all reads, and everybody else's reads for the TRUNCATE. then is
+// what is sent behind the question.
+func (c *conn) unchanged(ctx context.Context, pc *pgconn.PgConn, then string) error {
+	answers, err := pc.Exec(ctx, changedSQL+then).ReadAll()
+	if err != nil {
+		return c.statementError(changedSQL+then, 0, err)
+	}
+	if rows := answers[0].Rows; len(rows) > 0 {
+		return fmt.Errorf("another session emptied, rewrote, renamed or replaced %s, or took a partition off it, after the snapshot was taken: %w", rows[0][0], connectors.ErrChanged)
+	}
+	return nil
 }
 
 // Parallel implements connectors.Snapshot.
 func (s *snapshot) Parallel() bool { return true }
 
-// Serial implements connectors.SerialSnapshot. TRUNCATE and DROP heed locks and no
-// snapshot: a table that was read by one session and emptied would be found empty by the
-// next, which sees what the snapshot sees of the new storage, nothing. The session keeps
-// the lock of its first read.
+// Serial implements connectors.SerialSnapshot. A table that was read by one session and
+// emptied cannot be read by the next; this one keeps the lock of its first read.
 func (s *snapshot) Serial(ctx context.Context) (connectors.Snapshot, error) {
 	session, err := s.c.acquire(ctx)
 	if err != nil {
@@ -74,7 +94,10 @@ func (*serial) Parallel() bool { return false }
 // Read implements connectors.Snapshot.
 func (s *serial) Read(ctx context.Context, q connectors.Query, emit func(arrow.RecordBatch) error) error {
 	pc := s.session.Conn().PgConn()
-	err := s.c.copyTo(ctx, pc, q, emit)
+	err := s.c.copyTo(ctx, pc, "", q, emit)
+	if err == nil {
+		err = s.c.unchanged(ctx, pc, "")
+	}
 	if err != nil {
 		closeNow(pc) // an answer may be unread
 	}
