@@ -19,6 +19,8 @@ func (e *Error) Error() string {
 	switch {
 	case e.Kind == "":
 		return e.Message
+	case e.Kind == "INTERRUPT": // where ctx is the cause, its error is returned
+		return "DuckDB stopped the statement after a part of it had failed, and does not say why: run again"
 	case e.Kind == "INTERNAL":
 		return "DuckDB failed in itself, which is no fault of the data (" + e.Message + "): write the query another way, or report it to DuckDB"
 	case e.Kind == "FATAL" && strings.Contains(e.Message, "has been invalidated"):

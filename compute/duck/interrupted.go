@@ -12,8 +12,10 @@ const mostTries = 4
 
 // told runs a statement that changes nothing when it fails once more, with again, if the
 // error of the first run is an interruption that nobody asked for. Where one thread fails,
-// DuckDB interrupts the others before it keeps the error: one of them may be faster, and
-// the statement then fails with "Interrupted!" alone.
+// DuckDB interrupts the others: whoever fetches rows may see that before the error, and
+// the statement then fails with "Interrupted!" alone. A statement without rows to fetch
+// waits for the error, so that only queries need this; others could not be run once more
+// inside of a transaction.
 func told(ctx context.Context, first error, again func() error) error {
 	for try := 1; try < mostTries && failedAs(first, "INTERRUPT") && ctx.Err() == nil; try++ {
 		err := again()
