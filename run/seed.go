@@ -67,6 +67,10 @@ func (r *Runner) loadSeed(ctx context.Context, n *project.Node, target connector
 		text = compute.LimitQuery(text, 0)
 	}
 	if _, err := m.Keep(ctx, seedRows, text); err != nil {
+		var st *connectors.StatementError
+		if errors.As(err, &st) { // the file is at fault, not the statement
+			err = st.Err
+		}
 		return fmt.Errorf("reading %s: %w", n.Path, err)
 	}
 	types, asked, err := r.seedTypes(ctx, n, m, names)

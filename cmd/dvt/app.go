@@ -14,7 +14,6 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
-	"go.yaml.in/yaml/v3"
 
 	"github.com/dvt-dev/dvt/project"
 	"github.com/dvt-dev/dvt/run"
@@ -103,14 +102,14 @@ func (a *app) load(ctx context.Context, which string, fullRefresh bool) (*projec
 		a.dataOnStdout = true
 	}
 	var vars map[string]any
-	if a.vars != "" {
-		if err := yaml.Unmarshal([]byte(a.vars), &vars); err != nil {
-			return nil, fmt.Errorf("--vars: expected a YAML mapping such as '{key: value}': %w", err)
-		}
-	}
 	dir, err := filepath.Abs(a.projectDir)
 	if err != nil {
 		return nil, err
+	}
+	if a.vars != "" {
+		if vars, err = project.ParseVars(a.vars); err != nil {
+			return nil, fmt.Errorf("--vars: expected a YAML mapping such as '{key: value}': %w", err)
+		}
 	}
 	a.started = time.Now()
 	p, err := project.Load(ctx, project.Options{

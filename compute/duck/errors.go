@@ -2,6 +2,7 @@ package duck
 
 import (
 	"encoding/json"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -70,5 +71,39 @@ func parseError(text string) (*Error, int) {
 	if e.Kind == "INTERNAL" {
 		e.Message = firstLine(e.Message)
 	}
+	if msg, ok := csvFault(e.Message); ok {
+		e.Kind, e.Message = "CSV", msg
+	}
 	return e, pos
+}
+
+var (
+	csvLine    = regexp.MustCompile(`^CSV Error on Line: (\d+)`)
+	csvFile    = regexp.MustCompile(`(?m)^  file = (.*)$`)
+	csvColumns = regexp.MustCompile(`(?m)^Expected Number of Columns: (\d+) Found: (\d+)`)
+)
+
+// csvFault says in one line what DuckDB says in thirty: where a CSV file is broken, and
+// how. Its advice is about options of DuckDB that nobody can set here.
+func csvFault(text string) (string, bool) {
+	line := csvLine.FindStringSubmatch(text)
+	if line == nil {
+		return "", false
+	}
+	what := ""
+	switch n := csvColumns.FindStringSubmatch(text); {
+	case n != nil:
+		what = "expected " + n[1] + " columns, found " + n[2]
+	case strings.Contains(text, "unterminated quote"):
+		what = "a quote is not closed"
+	case strings.Contains(text, "Invalid unicode"):
+		what = "it is not UTF-8, which CSV files must be"
+	default:
+		return "", false
+	}
+	where := "line " + line[1] + ": "
+	if file := csvFile.FindStringSubmatch(text); file != nil {
+		where = file[1] + ", " + where
+	}
+	return where + what, true
 }

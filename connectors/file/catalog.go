@@ -139,31 +139,14 @@ func (c *conn) lookCSV(ctx context.Context, s connectors.Session, files []string
 	o := c.csv
 	var names []string
 	for i, file := range files {
-		rows, err := queryTexts(ctx, s, sniff(file, o))
-		if err != nil {
+		found, have, err := csvHead(file, o)
+		switch {
+		case err != nil:
 			return nil, err
-		}
-		var have []string
-		for _, r := range rows {
-			have = append(have, r[3])
-		}
-		if i > 0 {
-			if !slices.Equal(have, names) {
-				return nil, fmt.Errorf("%s has the columns %s but %s has %s", files[0], strings.Join(names, ", "), file, strings.Join(have, ", "))
-			}
-			continue
-		}
-		names = have
-		if len(rows) == 0 {
-			return nil, fmt.Errorf("%s has no columns", file)
-		}
-		for j, to := range []*string{&o.delim, &o.quote, &o.escape} {
-			if v := rows[0][j]; *to == "" && v != "(empty)" {
-				*to = v
-			}
-		}
-		if o.delim == "" {
-			o.delim = ","
+		case i == 0:
+			o, names = found, have
+		case !slices.Equal(have, names):
+			return nil, fmt.Errorf("%s has the columns %s but %s has %s", files[0], strings.Join(names, ", "), file, strings.Join(have, ", "))
 		}
 	}
 	types := make([]string, len(names))
@@ -171,7 +154,18 @@ func (c *conn) lookCSV(ctx context.Context, s connectors.Session, files []string
 		types[i] = "VARCHAR"
 	}
 	found, err := queryTexts(ctx, s, csvProbe(readCSV(files, o, names, types), names))
+	if err != nil && o.escape == "" {
+		// A file that is none with doubled quotes may be one with a backslash before them.
+		o.escape = `\`
+		if again, e := queryTexts(ctx, s, csvProbe(readCSV(files, o, names, types), names)); e == nil {
+			found, err = again, nil
+		}
+	}
 	if err != nil {
+		var st *connectors.StatementError
+		if errors.As(err, &st) { // the file is at fault, not the statement
+			err = st.Err
+		}
 		return nil, err
 	}
 	for i := range types {

@@ -131,19 +131,6 @@ func parquetRows(files []string) string {
 	return "SELECT sum(num_rows)::VARCHAR FROM parquet_file_metadata(" + list(files) + ")"
 }
 
-// sniff finds the delimiter and the column names of a CSV file, looking at all of it.
-func sniff(file string, o csvOptions) string {
-	opts := ", sample_size = -1, header = " + fmt.Sprint(!o.noHeader)
-	if o.delim != "" {
-		opts += ", delim = " + literal(o.delim)
-	}
-	if o.quote != "" {
-		opts += ", quote = " + literal(o.quote)
-	}
-	from := " FROM sniff_csv(" + literal(escapeGlob(file)) + opts + ")"
-	return "SELECT Delimiter, Quote, Escape, unnest(Columns).name" + from
-}
-
 // readCSV reads with everything fixed. Only an unquoted empty field is NULL.
 func readCSV(files []string, o csvOptions, names, types []string) string {
 	if o.quote == "" {
@@ -156,6 +143,9 @@ func readCSV(files []string, o csvOptions, names, types []string) string {
 		"auto_detect = false", "delim = " + literal(o.delim), "quote = " + literal(o.quote), "escape = " + literal(o.escape),
 		"header = " + fmt.Sprint(!o.noHeader), "nullstr = " + literal(o.null), "allow_quoted_nulls = false",
 		"columns = " + columns(names, types),
+	}
+	if o.newLine != "" {
+		opts = append(opts, "new_line = "+literal(strings.NewReplacer("\r", `\r`, "\n", `\n`).Replace(o.newLine)))
 	}
 	return "read_csv(" + list(files) + ", " + strings.Join(opts, ", ") + ")"
 }

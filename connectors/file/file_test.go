@@ -1,6 +1,8 @@
 package file
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -282,6 +284,49 @@ func TestCSVOptions(t *testing.T) {
 	write(t, filepath.Join(root, "bad.csv"), "a,b\n1,2\n1,2,3\n")
 	if _, err := c.Describe(bg, connectors.Relation{Name: "bad"}); err == nil {
 		t.Error("a row with too many fields was accepted")
+	}
+}
+
+// TestCSVHead: the first line decides, not what most lines look like.
+func TestCSVHead(t *testing.T) {
+	e := newEngine(t)
+	root := t.TempDir()
+	var zipped bytes.Buffer
+	z := gzip.NewWriter(&zipped)
+	_, _ = z.Write([]byte("a;b,c\n1;2,5\n"))
+	_ = z.Close()
+	for name, f := range map[string][2]string{
+		"short.csv":      {"a,b,c\n1,2,3\n1,2\n4,5,6\n", "short.csv, line 3: expected 3 columns, found 2"},
+		"long.csv":       {"a,b\n1,2\n1,2,3\n3\n", "long.csv, line 3: expected 2 columns, found 3"},
+		"sentence.csv":   {"note\nhello; world\nfoo; bar\n", "note VARCHAR: foo; bar, hello; world"},
+		"comma.csv":      {"note\nhello, world\nfoo, bar\n", "comma.csv, line 2: expected 1 columns, found 2"},
+		"remark.csv":     {"# made by hand\na,b\n1,2\n", "remark.csv, line 2: expected 1 columns, found 2"},
+		"apostrophe.csv": {"a,b\n1,'tis\n2,so'\n", "a BIGINT, b VARCHAR: 1|'tis, 2|so'"},
+		"escaped.csv":    {"a,b\n1,\"say \\\"hi\\\"\"\n", `a BIGINT, b VARCHAR: 1|say "hi"`},
+		"open.csv":       {"a,b\n1,\"x\n2,y\n", "open.csv, line 2: a quote is not closed"},
+		"semi.csv":       {"a;b\n1,5;2\n", "a VARCHAR, b BIGINT: 1,5|2"},
+		"quoted.csv":     {"\ufeff\"a,b\";\"c\n\"\"d\"\r\n1;2\r\n", "a,b BIGINT, c\n\"d BIGINT: 1|2"},
+		"names.csv":      {"id, v ,v,,V\n1,2,3,4,5\n", "id BIGINT, v BIGINT, v_1 BIGINT, column3 BIGINT, V_2 BIGINT: 1|2|3|4|5"},
+		"tabs.tsv":       {"a\tb,c\n1\t2\n", "a BIGINT, b,c BIGINT: 1|2"},
+		"zip.csv.gz":     {zipped.String(), "a;b VARCHAR, c BIGINT: 1;2|5"},
+		"empty.csv":      {"", "empty.csv is empty: its first line must name the columns"},
+		"blank.csv":      {"\na,b\n1,2\n", "blank.csv begins with an empty line"},
+		"latin.csv":      {"a,b\n1,\xe9\n", "latin.csv, line 2: it is not UTF-8"},
+		"utf16.csv":      {"\xff\xfea\x00,\x00b\x00\n\x00", "utf16.csv is not UTF-8"},
+	} {
+		write(t, filepath.Join(root, name), f[0])
+		c := at(t, e, root, "csv")
+		rel := connectors.Relation{Name: name}
+		_, err := c.Describe(bg, rel)
+		got := fmt.Sprint(err)
+		if err == nil {
+			rows := read(t, c, rel)
+			slices.Sort(rows)
+			got = described(t, c, rel) + ": " + strings.Join(rows, ", ")
+		}
+		if !strings.Contains(got, f[1]) || strings.Contains(got, "strict_mode") {
+			t.Errorf("%s: got %s, want %s", name, got, f[1])
+		}
 	}
 }
 

@@ -37,9 +37,10 @@ const (
 	json    = "json"
 )
 
-// csvOptions are how CSV files are spelled; "" is found in the file, or DuckDB's default.
+// csvOptions are how CSV files are spelled; "" is found in the file, or the usual.
 type csvOptions struct {
 	delim, quote, escape, null string
+	newLine                    string // "" is found by DuckDB
 	noHeader                   bool
 }
 

@@ -176,7 +176,7 @@ func (c *Conn) Probe(ctx context.Context, t *connectors.Table, cols []int, where
 		col := &t.Columns[k]
 		if whole+scale > 38 {
 			return nil, &connectors.TypeError{Column: col.Name, Native: col.Native,
-				Reason: fmt.Sprintf("its values need %d digits before and %d after the point, DECIMAL holds 38: set column_types to varchar or double for it", whole, scale)}
+				Reason: fmt.Sprintf("its values need %d digits before and %d after the point, DECIMAL holds 38: give the column of the source data_type varchar, or double", whole, scale)}
 		}
 		types[i] = connectors.Dec(38, scale)
 	}
