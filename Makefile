@@ -26,8 +26,10 @@ BENCH_FLAGS ?=
 
 # The big suites have a target of their own, for they come in two sizes.
 ACCEPTANCE := ^TestAcceptance
+ACCEPTANCE_PKGS = $$(grep -rlE --include='*_test.go' '^func TestAcceptance' . | xargs -n 1 dirname | sort -u)
 
-TEST := go test -count=1 -tags '$(TAGS)'
+# Half the time of linking a test is the text for a debugger.
+TEST := go test -count=1 -ldflags '-s -w' -tags '$(TAGS)'
 SERVERS := bin/servers --
 
 export DVT_DATA ?= $(abspath ../shared/data)
@@ -91,10 +93,10 @@ fuzz: bin/servers
 	done
 
 acceptance: bin/servers
-	DVT_ACCEPTANCE=sample $(SERVERS) $(TEST) -run "$(ACCEPTANCE)" -timeout 15m $(PKGS)
+	DVT_ACCEPTANCE=sample $(SERVERS) $(TEST) -run "$(ACCEPTANCE)" -timeout 15m $(ACCEPTANCE_PKGS)
 
 acceptance-full: bin/servers
-	DVT_ACCEPTANCE=full $(SERVERS) $(TEST) -run "$(ACCEPTANCE)" -timeout 24h $(PKGS)
+	DVT_ACCEPTANCE=full $(SERVERS) $(TEST) -run "$(ACCEPTANCE)" -timeout 24h $(ACCEPTANCE_PKGS)
 
 clean:
 	rm -rf bin coverage*
