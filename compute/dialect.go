@@ -30,10 +30,6 @@ func settings(memory int64, threads int, spill, maxSpill string) map[string]stri
 	return s
 }
 
-// globalSettings: join_filter_pushdown gives wrong rows below a LIMIT with more than one
-// thread (DuckDB 1.5, issue 22924).
-const globalSettings = "SET GLOBAL disabled_optimizers = 'join_filter_pushdown'; SET GLOBAL TimeZone = 'UTC'"
-
 const memoryQuery = `SELECT coalesce(sum(memory_usage_bytes), 0)::BIGINT, coalesce(sum(temporary_storage_bytes), 0)::BIGINT FROM duckdb_memory()`
 
 func attachMemory(catalog string) string { return "ATTACH ':memory:' AS " + quote(catalog) }

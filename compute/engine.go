@@ -93,7 +93,7 @@ func (e *Engine) start() (err error) {
 	tuneCollector()
 	e.db, err = duck.Open(duck.Options{
 		Settings: settings(engineMemory(cfg), threads, e.temp.spill(), cfg.MaxTempDirectorySize),
-		SetUp:    append([]string{globalSettings}, planner.ClockMacros(cfg.Now)...), Allocator: cfg.Mem,
+		SetUp:    append(planner.ExecutionSettings(), planner.ClockMacros(cfg.Now)...), Allocator: cfg.Mem,
 	})
 	if err != nil {
 		return err

@@ -18,6 +18,18 @@ type Output struct {
 	Keys map[string]any // the remaining keys as YAML gave them, rendered
 }
 
+// Text is the value of the first of some keys that has one, as text.
+func (o Output) Text(names ...string) string {
+	for _, n := range names {
+		if v, ok := o.Keys[n]; ok && v != nil {
+			if s := fmt.Sprint(v); s != "" {
+				return s
+			}
+		}
+	}
+	return ""
+}
+
 // Env is what a connector may need of its surroundings.
 type Env struct {
 	ProjectDir string
@@ -99,8 +111,8 @@ func SecretValues(out Output) []string {
 		secrets = k.SecretParts(out)
 	}
 	for _, n := range names {
-		if v, ok := out.Keys[n]; ok && fmt.Sprint(v) != "" && v != nil {
-			secrets = append(secrets, fmt.Sprint(v))
+		if s := out.Text(n); s != "" {
+			secrets = append(secrets, s)
 		}
 	}
 	return secrets

@@ -47,7 +47,7 @@ func extremeName(highest bool) string {
 // what was planned, besides ClockMacros. DuckDB 1.5 pushes filters of a join's keys below
 // LIMIT and TOP_N when it has more than one thread, so that other rows fill the limit.
 func ExecutionSettings() []string {
-	return []string{"SET TimeZone = 'UTC'", "SET disabled_optimizers = 'join_filter_pushdown'"}
+	return []string{"SET GLOBAL TimeZone = 'UTC'", "SET GLOBAL disabled_optimizers = 'join_filter_pushdown'"}
 }
 
 // ClockMacros are statements that make now() and its kin constants of an in-memory

@@ -29,7 +29,7 @@ func init() {
 		parts:    azureParts,
 		check:    checkAzure,
 		open:     openAzure,
-		endpoint: func(out connectors.Output) string { return text(out, "endpoint") },
+		endpoint: func(out connectors.Output) string { return out.Text("endpoint") },
 		version: func(o *blob.ListObject) string {
 			var item container.BlobItem
 			if !o.As(&item) || item.Properties == nil {
@@ -76,15 +76,15 @@ func ifMatch(version string) *azblob.AccessConditions {
 func checkAzure(out connectors.Output) error {
 	var given []string
 	for _, k := range []string{"account_key", "sas_token", "connection_string"} {
-		if text(out, k) != "" {
+		if out.Text(k) != "" {
 			given = append(given, k)
 		}
 	}
 	if len(given) > 1 {
 		return fmt.Errorf("%s: give one of them, or none to use the environment's credentials", strings.Join(given, " and "))
 	}
-	if text(out, "connection_string") != "" {
-		if text(out, "account") != "" || text(out, "endpoint") != "" {
+	if out.Text("connection_string") != "" {
+		if out.Text("account") != "" || out.Text("endpoint") != "" {
 			return errors.New("connection_string names the account and its endpoint: leave out account and endpoint")
 		}
 		if connectionField(out, "AccountName") == "" && connectionField(out, "BlobEndpoint") == "" {
@@ -92,13 +92,13 @@ func checkAzure(out connectors.Output) error {
 		}
 		return nil
 	}
-	if text(out, "account") == "" {
+	if out.Text("account") == "" {
 		return errors.New("account is missing: it is the name of the storage account")
 	}
-	if strings.Trim(text(out, "account"), "abcdefghijklmnopqrstuvwxyz0123456789") != "" {
-		return fmt.Errorf("account %q: it is a name of lower case letters and digits", text(out, "account"))
+	if strings.Trim(out.Text("account"), "abcdefghijklmnopqrstuvwxyz0123456789") != "" {
+		return fmt.Errorf("account %q: it is a name of lower case letters and digits", out.Text("account"))
 	}
-	if k := text(out, "account_key"); k != "" {
+	if k := out.Text("account_key"); k != "" {
 		if _, err := base64.StdEncoding.DecodeString(k); err != nil {
 			return errors.New("account_key: it is not base64")
 		}
@@ -106,7 +106,7 @@ func checkAzure(out connectors.Output) error {
 	if err := checkEndpoint(out); err != nil {
 		return err
 	}
-	if len(given) == 0 && strings.HasPrefix(text(out, "endpoint"), "http:") {
+	if len(given) == 0 && strings.HasPrefix(out.Text("endpoint"), "http:") {
 		return errors.New("endpoint: the environment's credentials are sent over https only; give account_key or sas_token")
 	}
 	return nil
@@ -115,7 +115,7 @@ func checkAzure(out connectors.Output) error {
 // connectionField is one of the fields of a connection string, whose values may have = in
 // them.
 func connectionField(out connectors.Output, name string) string {
-	for f := range strings.SplitSeq(text(out, "connection_string"), ";") {
+	for f := range strings.SplitSeq(out.Text("connection_string"), ";") {
 		if k, v, _ := strings.Cut(f, "="); strings.EqualFold(strings.TrimSpace(k), name) {
 			return v
 		}
@@ -125,7 +125,7 @@ func connectionField(out connectors.Output, name string) string {
 
 // azureParts: a connection string has a key or a signature in it, a token its signature.
 func azureParts(out connectors.Output) (parts []string) {
-	sas := text(out, "sas_token")
+	sas := out.Text("sas_token")
 	for _, name := range []string{"AccountKey", "SharedAccessSignature"} {
 		if v := connectionField(out, name); v != "" {
 			parts = append(parts, v)
@@ -161,26 +161,26 @@ func openAzure(ctx context.Context, c *conn) (*blob.Bucket, func(), error) {
 }
 
 func clientAzure(c *conn, opts *container.ClientOptions) (*container.Client, error) {
-	if s := text(c.out, "connection_string"); s != "" {
+	if s := c.out.Text("connection_string"); s != "" {
 		client, err := container.NewClientFromConnectionString(s, c.bucketName, opts)
 		if err != nil {
 			err = errors.New("connection_string: its fields are not those of a storage account") // the cause might quote it
 		}
 		return client, err
 	}
-	account, at := text(c.out, "account"), strings.TrimSuffix(text(c.out, "endpoint"), "/")
+	account, at := c.out.Text("account"), strings.TrimSuffix(c.out.Text("endpoint"), "/")
 	if at == "" {
 		at = "https://" + account + ".blob.core.windows.net"
 	}
 	at += "/" + url.PathEscape(c.bucketName)
-	if k := text(c.out, "account_key"); k != "" {
+	if k := c.out.Text("account_key"); k != "" {
 		key, err := container.NewSharedKeyCredential(account, k)
 		if err != nil {
 			return nil, err
 		}
 		return container.NewClientWithSharedKeyCredential(at, key, opts)
 	}
-	if s := text(c.out, "sas_token"); s != "" {
+	if s := c.out.Text("sas_token"); s != "" {
 		return container.NewClientWithNoCredential(at+"?"+strings.TrimPrefix(s, "?"), opts)
 	}
 	found, err := azidentity.NewDefaultAzureCredential(&azidentity.DefaultAzureCredentialOptions{ClientOptions: opts.ClientOptions})

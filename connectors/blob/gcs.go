@@ -23,7 +23,7 @@ func init() {
 		parts:    func(out connectors.Output) []string { return leaves(out.Keys["keyfile_json"]) },
 		check:    checkGCS,
 		open:     openGCS,
-		endpoint: func(out connectors.Output) string { return text(out, "endpoint") },
+		endpoint: func(out connectors.Output) string { return out.Text("endpoint") },
 		version: func(o *blob.ListObject) string {
 			var item itemGCS
 			o.As(&item)
@@ -45,7 +45,7 @@ func init() {
 }
 
 func checkGCS(out connectors.Output) error {
-	if text(out, "keyfile") != "" && out.Keys["keyfile_json"] != nil {
+	if out.Text("keyfile") != "" && out.Keys["keyfile_json"] != nil {
 		return errors.New("keyfile and keyfile_json: give one of them, or none to use the application default credentials")
 	}
 	if v := out.Keys["keyfile_json"]; v != nil {
@@ -67,7 +67,7 @@ func openGCS(ctx context.Context, c *conn) (*blob.Bucket, func(), error) {
 	if tokens != nil {
 		web.Transport = &oauth2.Transport{Source: tokens, Base: tr}
 	}
-	base := strings.TrimSuffix(text(c.out, "endpoint"), "/")
+	base := strings.TrimSuffix(c.out.Text("endpoint"), "/")
 	if base == "" {
 		base = "https://storage.googleapis.com"
 	}

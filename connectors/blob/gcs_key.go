@@ -85,7 +85,7 @@ func tokensGCS(ctx context.Context, c *conn, base http.RoundTripper) (oauth2.Tok
 	ctx = context.WithValue(context.WithoutCancel(ctx), oauth2.HTTPClient, &http.Client{Transport: base})
 	var data []byte
 	var err error
-	switch path := text(c.out, "keyfile"); {
+	switch path := c.out.Text("keyfile"); {
 	case c.out.Keys["keyfile_json"] != nil:
 		if data, err = keyJSON(c.out.Keys["keyfile_json"]); err != nil {
 			return nil, fmt.Errorf("keyfile_json: %w", err)
@@ -97,7 +97,7 @@ func tokensGCS(ctx context.Context, c *conn, base http.RoundTripper) (oauth2.Tok
 		if data, err = os.ReadFile(path); err != nil {
 			return nil, fmt.Errorf("keyfile: %w", err)
 		}
-	case text(c.out, "endpoint") != "":
+	case c.out.Text("endpoint") != "":
 		return nil, nil
 	default:
 		found, err := google.FindDefaultCredentials(ctx, scopeGCS)

@@ -20,16 +20,9 @@ func register(s service) {
 		Open:          func(out connectors.Output, env connectors.Env) (connectors.Conn, error) { return open(s, out, env) },
 		Secrets:       s.secrets,
 		SecretParts:   s.parts,
-		DefaultSchema: func(out connectors.Output) string { return text(out, "schema") },
+		DefaultSchema: func(out connectors.Output) string { return out.Text("schema") },
 		CanMerge:      false,
 	})
-}
-
-func text(out connectors.Output, key string) string {
-	if v, ok := out.Keys[key]; ok && v != nil {
-		return fmt.Sprint(v)
-	}
-	return ""
 }
 
 const (
@@ -45,7 +38,7 @@ func open(s service, out connectors.Output, env connectors.Env) (connectors.Conn
 	fail := func(format string, args ...any) (connectors.Conn, error) {
 		return nil, fmt.Errorf("output %q: %s", out.Name, fmt.Sprintf(format, args...))
 	}
-	c := &conn{service: s, out: out, env: env, name: out.Name, bucketName: text(out, s.bucketKey), schema: text(out, "schema"), seen: map[string]*look{}, current: map[connectors.Relation]*look{}}
+	c := &conn{service: s, out: out, env: env, name: out.Name, bucketName: out.Text(s.bucketKey), schema: out.Text("schema"), seen: map[string]*look{}, current: map[connectors.Relation]*look{}}
 	if c.bucketName == "" {
 		return fail("%s is missing", s.bucketKey)
 	}
@@ -53,7 +46,7 @@ func open(s service, out connectors.Output, env connectors.Env) (connectors.Conn
 		return fail("%s %q: it is a name without slashes; what follows goes into prefix", s.bucketKey, c.bucketName)
 	}
 	var err error
-	if c.prefix, err = cleanKey(text(out, "prefix")); err != nil {
+	if c.prefix, err = cleanKey(out.Text("prefix")); err != nil {
 		return fail("prefix: %v", err)
 	}
 	if err := s.check(out); err != nil {
@@ -74,7 +67,7 @@ func open(s service, out connectors.Output, env connectors.Env) (connectors.Conn
 		return nil, err
 	}
 	c.local, c.files = local, local.(connectors.FileFormats)
-	if c.format = strings.ToLower(text(out, "format")); c.format == "" {
+	if c.format = strings.ToLower(out.Text("format")); c.format == "" {
 		c.format = parquet
 	}
 	if c.log = env.Log; c.log == nil {

@@ -33,7 +33,7 @@ func init() {
 		secrets:  []string{"access_key_id", "secret_access_key", "session_token"},
 		check:    checkS3,
 		open:     openS3,
-		endpoint: func(out connectors.Output) string { return text(out, "endpoint") },
+		endpoint: func(out connectors.Output) string { return out.Text("endpoint") },
 		version: func(o *blob.ListObject) string {
 			var object types.Object
 			o.As(&object)
@@ -55,7 +55,7 @@ func checkS3(out connectors.Output) error {
 	if err := checkEndpoint(out); err != nil {
 		return err
 	}
-	if (text(out, "access_key_id") == "") != (text(out, "secret_access_key") == "") {
+	if (out.Text("access_key_id") == "") != (out.Text("secret_access_key") == "") {
 		return errors.New("access_key_id and secret_access_key belong together: give both, or neither to use the environment's")
 	}
 	_, err := pathStyle(out)
@@ -64,9 +64,9 @@ func checkS3(out connectors.Output) error {
 
 // pathStyle: servers of one's own seldom have a name for each bucket.
 func pathStyle(out connectors.Output) (bool, error) {
-	v := text(out, "path_style")
+	v := out.Text("path_style")
 	if v == "" {
-		return text(out, "endpoint") != "", nil
+		return out.Text("endpoint") != "", nil
 	}
 	on, err := strconv.ParseBool(v)
 	if err != nil {
@@ -77,13 +77,13 @@ func pathStyle(out connectors.Output) (bool, error) {
 
 func openS3(ctx context.Context, c *conn) (*blob.Bucket, func(), error) {
 	opts := []func(*config.LoadOptions) error{config.WithHTTPClient(awshttp.NewBuildableClient()), config.WithRetryer(retryer)}
-	if r := text(c.out, "region"); r != "" {
+	if r := c.out.Text("region"); r != "" {
 		opts = append(opts, config.WithRegion(r))
 	}
-	if id := text(c.out, "access_key_id"); id != "" {
-		opts = append(opts, config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider(id, text(c.out, "secret_access_key"), text(c.out, "session_token"))))
+	if id := c.out.Text("access_key_id"); id != "" {
+		opts = append(opts, config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider(id, c.out.Text("secret_access_key"), c.out.Text("session_token"))))
 	}
-	endpoint := text(c.out, "endpoint")
+	endpoint := c.out.Text("endpoint")
 	// Not every server but the service's own knows checksums beyond what S3 always had.
 	plain := aws.RequestChecksumCalculationWhenSupported
 	if endpoint != "" {

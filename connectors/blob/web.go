@@ -15,7 +15,7 @@ import (
 
 // checkEndpoint: credentials in an address would be printed with it.
 func checkEndpoint(out connectors.Output) error {
-	e := text(out, "endpoint")
+	e := out.Text("endpoint")
 	if e == "" {
 		return nil
 	}

@@ -18,16 +18,9 @@ func init() {
 	connectors.Register(connectors.Kindred{
 		Types:         []string{engine},
 		Open:          func(out connectors.Output, env connectors.Env) (connectors.Conn, error) { return open(out, env) },
-		DefaultSchema: func(out connectors.Output) string { return text(out, "schema") },
+		DefaultSchema: func(out connectors.Output) string { return out.Text("schema") },
 		CanMerge:      false,
 	})
-}
-
-func text(out connectors.Output, key string) string {
-	if v, ok := out.Keys[key]; ok && v != nil {
-		return fmt.Sprint(v)
-	}
-	return ""
 }
 
 // The formats.
@@ -48,7 +41,7 @@ func open(out connectors.Output, env connectors.Env) (*conn, error) {
 	fail := func(format string, args ...any) (*conn, error) {
 		return nil, fmt.Errorf("output %q: %s", out.Name, fmt.Sprintf(format, args...))
 	}
-	root := text(out, "path")
+	root := out.Text("path")
 	switch {
 	case root == "":
 		return fail("path is missing: the folder of the files")
@@ -60,15 +53,15 @@ func open(out connectors.Output, env connectors.Env) (*conn, error) {
 	if !filepath.IsAbs(root) {
 		root = filepath.Join(env.ProjectDir, root)
 	}
-	format := strings.ToLower(text(out, "format"))
+	format := strings.ToLower(out.Text("format"))
 	if format == "" {
 		format = parquet
 	}
 	if format != parquet && format != csv && format != json {
 		return fail("format is %q: it may be parquet, csv or json", format)
 	}
-	o := csvOptions{delim: text(out, "delim"), quote: text(out, "quote"), escape: text(out, "escape"), null: text(out, "nullstr")}
-	switch h := strings.ToLower(text(out, "header")); h {
+	o := csvOptions{delim: out.Text("delim"), quote: out.Text("quote"), escape: out.Text("escape"), null: out.Text("nullstr")}
+	switch h := strings.ToLower(out.Text("header")); h {
 	case "", "true":
 	case "false":
 		o.noHeader = true
@@ -79,14 +72,14 @@ func open(out connectors.Output, env connectors.Env) (*conn, error) {
 		return fail("quote and escape are one character, delim up to four bytes")
 	}
 	var rowLimit int64
-	if v := text(out, "maximum_object_size"); v != "" {
+	if v := out.Text("maximum_object_size"); v != "" {
 		n, err := strconv.ParseInt(v, 10, 64)
 		if err != nil || n < 1 || n > 1<<30 {
 			return fail("maximum_object_size is %q: it is the bytes of the largest JSON row, up to 1073741824", v)
 		}
 		rowLimit = n
 	}
-	c := &conn{name: out.Name, env: env, root: filepath.Clean(root), schema: text(out, "schema"), format: format, csv: o, rowLimit: rowLimit, seen: map[string]*scan{}}
+	c := &conn{name: out.Name, env: env, root: filepath.Clean(root), schema: out.Text("schema"), format: format, csv: o, rowLimit: rowLimit, seen: map[string]*scan{}}
 	c.dialect = newDialect(c)
 	return c, nil
 }

@@ -56,7 +56,7 @@ func Open(out connectors.Output, env connectors.Env) (connectors.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := poolConfig(s, keyString(out.Keys, "application_name"))
+	cfg, err := poolConfig(s, out.Text("application_name"))
 	if err != nil {
 		return nil, fmt.Errorf("output %q: %w", out.Name, err)
 	}

@@ -34,10 +34,6 @@ func (c *conn) Lock(ctx context.Context, rel connectors.Relation, wait time.Dura
 		return nil, err
 	}
 	pc := session.Conn().PgConn()
-	drop := func() {
-		closeNow(pc)
-		session.Release()
-	}
 	unlock := sync.OnceFunc(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
@@ -46,35 +42,17 @@ func (c *conn) Lock(ctx context.Context, rel connectors.Relation, wait time.Dura
 		}
 		session.Release()
 	})
-	deadline := time.Now().Add(wait)
-	for first := true; ; first = false {
-		ok, err := c.tryLock(ctx, pc, key)
-		if err != nil {
-			drop()
-			return nil, err
-		}
-		if ok {
-			c.locks.Store(rel, pc)
-			return func() {
-				c.locks.Delete(rel)
-				unlock()
-			}, nil
-		}
-		left := time.Until(deadline)
-		if left <= 0 {
-			drop()
-			return nil, &connectors.LockedError{Relation: rel}
-		}
-		if first && waiting != nil {
-			waiting()
-		}
-		select {
-		case <-ctx.Done():
-			drop()
-			return nil, ctx.Err()
-		case <-time.After(min(lockPoll, left)):
-		}
+	err = connectors.WaitLock(ctx, rel, wait, lockPoll, waiting, func(ctx context.Context) (bool, error) { return c.tryLock(ctx, pc, key) })
+	if err != nil {
+		closeNow(pc)
+		session.Release()
+		return nil, err
 	}
+	c.locks.Store(rel, pc)
+	return func() {
+		c.locks.Delete(rel)
+		unlock()
+	}, nil
 }
 
 // HoldsLock implements connectors.LockHolder: the lock is there as long as its session.

@@ -31,7 +31,7 @@ func init() {
 }
 
 func defaultSchema(out connectors.Output) string {
-	if s := keyString(out.Keys, "schema"); s != "" {
+	if s := out.Text("schema"); s != "" {
 		return s
 	}
 	return "public"
@@ -58,11 +58,11 @@ func (s *settings) where() string {
 
 func parseSettings(out connectors.Output, env connectors.Env) (*settings, error) {
 	s := &settings{
-		host:           keyString(out.Keys, "host"),
-		port:           keyString(out.Keys, "port"),
-		user:           keyString(out.Keys, "user"),
-		password:       keyString(out.Keys, "password", "pass"),
-		dbname:         keyString(out.Keys, "dbname", "database"),
+		host:           out.Text("host"),
+		port:           out.Text("port"),
+		user:           out.Text("user"),
+		password:       out.Text("password", "pass"),
+		dbname:         out.Text("dbname", "database"),
 		connectTimeout: env.ConnectTimeout,
 		queryTimeout:   env.QueryTimeout,
 		keepalive:      30 * time.Second,
@@ -79,14 +79,14 @@ func parseSettings(out connectors.Output, env connectors.Env) (*settings, error)
 		return nil, fmt.Errorf("output %q: port %q is not a port number", out.Name, s.port)
 	}
 	for _, k := range []string{"sslmode", "sslrootcert", "sslcert", "sslkey", "sslpassword"} {
-		if v := keyString(out.Keys, k); v != "" {
+		if v := out.Text(k); v != "" {
 			s.ssl = append(s.ssl, [2]string{k, v})
 		}
 	}
 	if err := s.parseTimes(out); err != nil {
 		return nil, err
 	}
-	switch v := keyString(out.Keys, "nul_bytes"); v {
+	switch v := out.Text("nul_bytes"); v {
 	case "", "error":
 	case "strip":
 		s.stripNUL = true
@@ -98,7 +98,7 @@ func parseSettings(out connectors.Output, env connectors.Env) (*settings, error)
 }
 
 func (s *settings) parseTimes(out connectors.Output) error {
-	if v := keyString(out.Keys, "connect_timeout"); v != "" {
+	if v := out.Text("connect_timeout"); v != "" {
 		n, err := strconv.ParseFloat(v, 64)
 		if err != nil || n < 0 || n > math.MaxInt32 {
 			return fmt.Errorf("output %q: connect_timeout %q is not a number of seconds", out.Name, v)
@@ -110,14 +110,14 @@ func (s *settings) parseTimes(out connectors.Output) error {
 	}
 	// dbt spells the idle time before a probe keepalives_idle and means by 0 the
 	// system's own default; keepalives: 0 switches probes off, as in libpq.
-	if v := keyString(out.Keys, "keepalives_idle"); v != "" && v != "0" {
+	if v := out.Text("keepalives_idle"); v != "" && v != "0" {
 		n, err := strconv.ParseUint(v, 10, 31)
 		if err != nil {
 			return fmt.Errorf("output %q: keepalives_idle %q is not a number of seconds", out.Name, v)
 		}
 		s.keepalive = time.Duration(n) * time.Second
 	}
-	if keyString(out.Keys, "keepalives") == "0" {
+	if out.Text("keepalives") == "0" {
 		s.keepalive = -1
 	}
 	return nil
@@ -144,21 +144,9 @@ func sessionSettings(out connectors.Output, env connectors.Env) [][2]string {
 		set = append(set, [2]string{"statement_timeout", strconv.FormatInt(env.QueryTimeout.Milliseconds(), 10)})
 	}
 	for _, k := range []string{"search_path", "role"} {
-		if v := keyString(out.Keys, k); v != "" {
+		if v := out.Text(k); v != "" {
 			set = append(set, [2]string{k, v})
 		}
 	}
 	return set
-}
-
-// keyString is the first of the named keys that is set, as text.
-func keyString(keys map[string]any, names ...string) string {
-	for _, n := range names {
-		if v, ok := keys[n]; ok && v != nil {
-			if s := fmt.Sprint(v); s != "" {
-				return s
-			}
-		}
-	}
-	return ""
 }
