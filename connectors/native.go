@@ -29,6 +29,16 @@ type Builder interface {
 	// FirstRow runs sql read-only and gives columns of its first row as text, nil for
 	// NULL and for an empty text; no row is an error.
 	FirstRow(ctx context.Context, sql string, columns []string) ([]*string, error)
+	// Rows runs one SELECT read-only and hands its rows to sink in the order that sql asks
+	// for. An error of sink ends the reading.
+	Rows(ctx context.Context, sql string, sink TextSink) error
+}
+
+// TextSink receives a small result as the engine's text: Columns once, then Row for each
+// row, a nil value being NULL. A column whose type is not known is Invalid.
+type TextSink interface {
+	Columns(cols []Column) error
+	Row(values []*string) error
 }
 
 // StageSelect is what Builder.StageSelect stages.

@@ -6,7 +6,7 @@ import (
 )
 
 func filterAbs(_ *State, v Value, a Args) (Value, error) {
-	if !isNum(v) {
+	if _, ok := v.(*Decimal); !ok && !isNum(v) {
 		return nil, TypeErr("bad operand type for abs(): '%s'", TypeName(v))
 	}
 	if c, _ := Compare("<", v, int64(0)); c < 0 {

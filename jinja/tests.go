@@ -23,7 +23,7 @@ func init() {
 			return false
 		}),
 		"float":  typeTest(func(v Value) bool { _, ok := v.(float64); return ok }),
-		"number": typeTest(isNum),
+		"number": typeTest(func(v Value) bool { _, d := v.(*Decimal); return d || isNum(v) }),
 		"string": typeTest(func(v Value) bool { _, ok := v.(string); return ok }),
 		"mapping": typeTest(func(v Value) bool {
 			if m, ok := v.(interface{ PyMapping() bool }); ok {

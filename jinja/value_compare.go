@@ -115,6 +115,11 @@ func (w *walk) compare(op string, a, b Value, depth int) (int, error) {
 			return c, nil
 		}
 	}
+	if y, ok := b.(Orderer); ok {
+		if c, ok := y.PyCmp(a); ok {
+			return -c, nil
+		}
+	}
 	return 0, TypeErr("'%s' not supported between instances of '%s' and '%s'", op, TypeName(a), TypeName(b))
 }
 

@@ -75,6 +75,11 @@ func (w *walk) hash(v Value, depth int) (any, error) {
 			}
 		}
 		return tupleKey(sb.String()), nil
+	case *Decimal:
+		if n := x.number(); n != nil {
+			return w.hash(n, depth)
+		}
+		return tupleKey("decimal:" + strings.TrimRight(x.PyStr(), "0")), nil
 	case interface{ PyHash() string }:
 		return tupleKey(x.PyHash()), nil
 	case *Undefined:

@@ -99,6 +99,9 @@ func Round(v Value, prec int64) (Value, error) {
 		}
 		return roundInt(b, -prec), nil
 	}
+	if d, ok := v.(*Decimal); ok {
+		return d.PyRound(prec)
+	}
 	f, ok := v.(float64)
 	if !ok {
 		return nil, TypeErr("type %s doesn't define __round__ method", TypeName(v))

@@ -43,6 +43,8 @@ func asFloat(v Value) (float64, bool) {
 	case *big.Int:
 		f, _ := new(big.Float).SetInt(x).Float64()
 		return f, true
+	case *Decimal:
+		return x.PyFloat(), true
 	}
 	if i, ok := asInt(v); ok {
 		return float64(i), true
@@ -61,6 +63,12 @@ func isNum(v Value) bool {
 func unary(op string, v Value) (Value, error) {
 	if u, ok := v.(*Undefined); ok {
 		return nil, u.Err()
+	}
+	if d, ok := v.(*Decimal); ok {
+		if op == "+" {
+			return d, nil
+		}
+		return BinOp("-", int64(0), d)
 	}
 	if !isNum(v) {
 		return nil, TypeErr("bad operand type for unary %s: '%s'", op, TypeName(v))

@@ -153,7 +153,7 @@ func (l *loader) configureNode(out *parsed) error {
 	case TypeTest:
 		n.Config.Materialized = TypeTest
 		n.Test = &TestSpec{}
-		d.decodeTest(n.Test)
+		d.decodeTest(&n.Config, n.Test)
 	}
 	for _, e := range d.errs {
 		l.add(e)
@@ -222,7 +222,8 @@ func (d *decoder) decodeSeed(c *Config) {
 }
 
 // decodeTest reads what tests are configured with.
-func (d *decoder) decodeTest(t *TestSpec) {
+func (d *decoder) decodeTest(c *Config, t *TestSpec) {
+	c.Lane = d.oneOf("lane", "auto", "auto", "compute")
 	t.Severity = d.oneOf("severity", "error", "error", "warn")
 	word := func(key, fallback string) string {
 		if s := d.str(key); s != "" {

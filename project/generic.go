@@ -216,7 +216,7 @@ func (l *loader) configureTest(n *Node, t genericTest, inline layer) error {
 	n.Config = d.decode()
 	n.Config.Materialized = TypeTest
 	n.Tags = n.Config.Tags
-	d.decodeTest(n.Test)
+	d.decodeTest(&n.Config, n.Test)
 	for _, e := range d.errs {
 		l.add(e)
 	}

@@ -22,6 +22,9 @@ type Render struct {
 	// RunQuery runs read-only DuckDB SQL whose relations carry RelationMarker; see
 	// Project.Relations. Nil: run_query is an error in execute mode.
 	RunQuery func(ctx context.Context, sql string) (*dbt.Table, error)
+	// OwnQuery, if set, runs run_query instead: read-only SQL of the node's own connection,
+	// in which Quote wrote the relations.
+	OwnQuery func(ctx context.Context, sql string) (*dbt.Table, error)
 	// Describe gives the columns of a relation for adapter.get_columns_in_relation and
 	// adapter.get_relation. Nil: these are errors in execute mode.
 	Describe func(ctx context.Context, r RelationUse) (cols []*dbt.Column, exists bool, err error)
@@ -114,7 +117,7 @@ func (p *Project) CompiledSQL(n *Node) string {
 // finished gives SQL the spelling that its reader wants.
 func (r *renderer) finished(sql string) (string, error) {
 	if r.rc.Quote == nil {
-		return sql, nil
+		return plainTexts(sql), nil
 	}
 	return r.native(r.node, sql)
 }
@@ -213,6 +216,15 @@ func (r *renderer) host(n *Node) *dbt.Host {
 		h.WhereCond, h.IncrementalValue = r.rc.WhereCond, r.rc.IncrementalValue
 	}
 	h.RunQuery, h.Log, h.Selected = r.rc.RunQuery, r.rc.Log, r.rc.Selected
+	if r.rc.OwnQuery != nil {
+		h.RunQuery = func(ctx context.Context, sql string) (*dbt.Table, error) {
+			sql, err := r.native(n, sql)
+			if err != nil {
+				return nil, err
+			}
+			return r.rc.OwnQuery(ctx, sql)
+		}
+	}
 	if r.rc.Describe != nil {
 		h.Describe = r.describe
 	}

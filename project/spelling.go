@@ -19,6 +19,25 @@ const computeDialect = "duckdb"
 // Display is compiled SQL as users see it: without the marker.
 func Display(sql string) string { return strings.ReplaceAll(sql, RelationMarker, "") }
 
+// plainTexts takes the marker out of the strings of sql: a relation there is data.
+func plainTexts(sql string) string {
+	if !strings.Contains(sql, RelationMarker) {
+		return sql
+	}
+	var b strings.Builder
+	s := scanner{src: sql}
+	done := 0
+	for t := s.next(); t.kind != tokEnd; t = s.next() {
+		if t.kind == tokOther {
+			b.WriteString(sql[done:t.start])
+			b.WriteString(Display(sql[t.start:t.end]))
+			done = t.end
+		}
+	}
+	b.WriteString(sql[done:])
+	return b.String()
+}
+
 func quoteIdent(s string) string { return `"` + strings.ReplaceAll(s, `"`, `""`) + `"` }
 
 // RelationName is how artifacts name what n lands as: "connection"."schema"."name".

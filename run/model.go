@@ -295,6 +295,7 @@ func (r *Runner) Compile(ctx context.Context, n *project.Node) (string, error) {
 	rc := r.render(n)
 	if target, err := r.Conns.Get(n.Connection); err == nil && !n.Federated && n.Config.Materialized != project.Ephemeral && n.ResourceType == project.TypeModel {
 		rc = r.nativeRender(n, target)
+		rc.OwnQuery = nativeQuery(target)
 	}
 	c, err := r.Project.Compile(ctx, n, rc)
 	if err != nil {

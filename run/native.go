@@ -102,7 +102,7 @@ func (r *Runner) nativeRender(n *project.Node, target connectors.Conn) project.R
 func (x *native) compile(ctx context.Context, incremental bool) (string, error) {
 	start := time.Now()
 	rc := x.runner.nativeRender(x.node, x.target)
-	rc.IsIncremental = incremental
+	rc.IsIncremental, rc.OwnQuery = incremental, nativeQuery(x.target)
 	c, err := x.runner.Project.Compile(ctx, x.node, rc)
 	x.res.Timings.Plan += time.Since(start)
 	if err != nil {

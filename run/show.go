@@ -3,7 +3,6 @@ package run
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -107,16 +106,33 @@ func (r *Runner) runQuery(ctx context.Context, sql string) (*dbt.Table, error) {
 	if err := r.Show(ctx, n, -1, sink); err != nil {
 		return nil, err
 	}
-	return &dbt.Table{Names: sink.names, Rows: sink.rows}, nil
+	return sink.table(), nil
 }
 
-// tableSink gathers rows with the values that templates see: integers, floats and
-// booleans as such, everything else as text (exact, where a float would not be).
+// nativeQuery is run_query of a model or test that an engine runs: read-only SQL of that
+// engine, as all its SQL is. It is nil where the connection runs no SQL of its own.
+func nativeQuery(target connectors.Conn) func(context.Context, string) (*dbt.Table, error) {
+	engine, ok := target.(connectors.Builder)
+	if !ok {
+		return nil
+	}
+	return func(ctx context.Context, sql string) (*dbt.Table, error) {
+		sink := &tableSink{}
+		if err := engine.Rows(ctx, sql, sink); err != nil {
+			return nil, err
+		}
+		return sink.table(), nil
+	}
+}
+
+// tableSink gathers rows with the values that templates see.
 type tableSink struct {
 	cols  []connectors.Column
 	names []string
 	rows  [][]dbt.V
 }
+
+func (t *tableSink) table() *dbt.Table { return &dbt.Table{Names: t.names, Rows: t.rows} }
 
 func (t *tableSink) Columns(cols []connectors.Column) error {
 	t.cols = cols
@@ -138,20 +154,4 @@ func (t *tableSink) Row(values []*string) error {
 	}
 	t.rows = append(t.rows, row)
 	return nil
-}
-
-func templateValue(kind connectors.Kind, text string) dbt.V {
-	switch kind {
-	case connectors.Boolean:
-		return text == "true"
-	case connectors.TinyInt, connectors.SmallInt, connectors.Integer, connectors.BigInt, connectors.UTinyInt, connectors.USmallInt, connectors.UInteger:
-		if n, err := strconv.ParseInt(text, 10, 64); err == nil {
-			return n
-		}
-	case connectors.Float, connectors.Double:
-		if f, err := strconv.ParseFloat(text, 64); err == nil {
-			return f
-		}
-	}
-	return text
 }

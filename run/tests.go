@@ -24,12 +24,17 @@ const failing = "failures"
 func (r *Runner) test(ctx context.Context, n *project.Node, res *Result) error {
 	start := time.Now()
 	rc := r.render(n)
-	engine, err := r.testEngine(n)
+	var engine load.Native
+	var err error
+	if n.Config.Lane != "compute" {
+		engine, err = r.testEngine(n)
+	}
 	if err != nil {
 		return err
 	}
 	if engine != nil {
 		rc = r.nativeRender(n, engine)
+		rc.OwnQuery = nativeQuery(engine)
 	}
 	compiled, err := r.Project.Compile(ctx, n, rc)
 	if err != nil {

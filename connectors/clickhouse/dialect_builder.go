@@ -32,6 +32,16 @@ func firstRowSQL(sql string, columns []string) string {
 	return "SELECT " + strings.Join(texts, ", ") + " FROM (\n" + connectors.TrimSelect(sql) + ") AS q LIMIT 1"
 }
 
+// textRowsSQL gives the rows of sql as texts, each behind a sign: NULL is ”.
+func textRowsSQL(sql string, cols []connectors.Column) string {
+	texts := make([]string, len(cols))
+	for i, c := range cols {
+		q := quote(c.Name)
+		texts[i] = "CAST(ifNull(concat('=', toString(" + q + ")), '') AS String)"
+	}
+	return "SELECT " + strings.Join(texts, ", ") + " FROM (\n" + connectors.TrimSelect(sql) + ") AS q"
+}
+
 // repeatedKeySQL gives one key that repeats, as text.
 func repeatedKeySQL(rel string, key []string) string {
 	texts, by := make([]string, len(key)), make([]string, len(key))

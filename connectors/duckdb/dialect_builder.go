@@ -40,6 +40,14 @@ func firstRow(sql string, columns []string) string {
 	return "SELECT " + strings.Join(texts, ", ") + " FROM " + inParens(sql) + " LIMIT 1"
 }
 
+func textRows(sql string, cols []connectors.Column) string {
+	texts := make([]string, len(cols))
+	for i, c := range cols {
+		texts[i] = "CAST(" + quote(c.Name) + " AS VARCHAR)"
+	}
+	return "SELECT " + strings.Join(texts, ", ") + " FROM " + inParens(sql)
+}
+
 // repeatedKey gives one key that repeats, as text.
 func (d dialect) repeatedKey(rel connectors.Relation, key []string) string {
 	texts := ""

@@ -2,6 +2,8 @@ package duckdb
 
 import (
 	"context"
+	"errors"
+	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -33,4 +35,35 @@ func queryText(ctx context.Context, s connectors.Session, sql string) (string, e
 		return "", err
 	}
 	return rows[0][0], nil
+}
+
+// Rows implements connectors.Builder.
+func (c *conn) Rows(ctx context.Context, sql string, sink connectors.TextSink) (err error) {
+	s, err := c.session(ctx, reading)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	cols, err := s.Columns(ctx, sql)
+	if err == nil {
+		err = sink.Columns(cols)
+	}
+	if err != nil {
+		return err
+	}
+	return s.Query(ctx, textRows(sql, cols), func(rec arrow.RecordBatch) error {
+		for i := range int(rec.NumRows()) {
+			values := make([]*string, rec.NumCols())
+			for j := range values {
+				if col := rec.Column(j).(*array.String); col.IsValid(i) {
+					text := strings.Clone(col.Value(i))
+					values[j] = &text
+				}
+			}
+			if err := sink.Row(values); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }

@@ -36,6 +36,7 @@ var sessionSetup = []string{
 const (
 	// sessionFactsSQL yields the columns that session.prepare and Conn.learn read.
 	sessionFactsSQL = "SELECT CONNECTION_ID(), VERSION(), @@lower_case_table_names, @@local_infile, @@max_allowed_packet"
+	beginReadSQL    = "START TRANSACTION READ ONLY"
 	snapshotSQL     = "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY"
 )
 

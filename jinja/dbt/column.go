@@ -2,6 +2,8 @@ package dbt
 
 import (
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/dvt-dev/dvt/jinja"
@@ -17,16 +19,56 @@ type Column struct {
 func (c *Column) PyType() string { return "Column" }
 func (c *Column) PyRepr() string { return fmt.Sprintf("<Column %s (%s)>", c.Name, c.Type) }
 
+var (
+	wrapped    = regexp.MustCompile(`^(?:Nullable|LowCardinality)\((.*)\)$`)
+	parameters = regexp.MustCompile(`\(([^()]*)\)`)
+	unsigned   = regexp.MustCompile(`(?i)( unsigned| zerofill)+$`)
+)
+
+// inner is the type without the wrappers that say what else a value may be.
+func (c *Column) inner() string {
+	t := c.Type
+	for m := wrapped.FindStringSubmatch(t); m != nil; m = wrapped.FindStringSubmatch(t) {
+		t = m[1]
+	}
+	return t
+}
+
+// dtype is the type as the engine's information schema names it. Engines that write types
+// in lower case keep the parameters in columns of their own there.
+func (c *Column) dtype() string {
+	t := c.inner()
+	if name, _, _ := strings.Cut(t, "("); name == strings.ToLower(name) {
+		t = strings.TrimSpace(parameters.ReplaceAllString(unsigned.ReplaceAllString(t, ""), ""))
+	}
+	return t
+}
+
 // base is the type's name without parameters, in lower case.
 func (c *Column) base() string {
-	t, _, _ := strings.Cut(strings.ToLower(c.Type), "(")
+	t, _, _ := strings.Cut(strings.ToLower(unsigned.ReplaceAllString(c.inner(), "")), "(")
 	return strings.TrimSpace(t)
 }
 
+// parameter is the i-th number in the parentheses of a type of kind, nil if there is none.
+func (c *Column) parameter(kind string, i int) V {
+	m := parameters.FindStringSubmatch(c.inner())
+	if m == nil || !c.is(kind) {
+		return nil
+	}
+	if numbers := strings.Split(m[1], ","); i < len(numbers) {
+		if n, err := strconv.ParseInt(strings.TrimSpace(numbers[i]), 10, 64); err == nil {
+			return n
+		}
+	}
+	return nil
+}
+
 var columnKinds = map[string][]string{
-	"is_string":  {"text", "character varying", "character", "varchar", "char", "bpchar", "string", "json", "uuid"},
-	"is_float":   {"real", "float", "float4", "float8", "double", "double precision"},
-	"is_integer": {"tinyint", "smallint", "integer", "int", "bigint", "hugeint", "utinyint", "usmallint", "uinteger", "ubigint", "smallserial", "serial", "bigserial", "int2", "int4", "int8", "serial2", "serial4", "serial8"},
+	"is_string": {"text", "character varying", "character", "varchar", "char", "bpchar", "string", "fixedstring", "tinytext", "mediumtext", "longtext", "enum"},
+	"is_float":  {"real", "float", "float4", "float8", "double", "double precision", "float32", "float64"},
+	"is_integer": {"tinyint", "smallint", "mediumint", "integer", "int", "bigint", "hugeint", "utinyint", "usmallint", "uinteger", "ubigint", "smallserial", "serial", "bigserial", "int2", "int4", "int8",
+		"serial2", "serial4", "serial8", "int16", "int32", "int64", "int128", "int256", "uint8", "uint16", "uint32", "uint64", "uint128", "uint256"},
 	"is_numeric": {"numeric", "decimal"},
 }
 
@@ -46,14 +88,30 @@ func (c *Column) GetAttr(_ *ST, n string) (V, bool) {
 		return c.Name, true
 	case "quoted":
 		return c.Quoted, true
-	case "dtype", "data_type":
+	case "dtype":
+		return c.dtype(), true
+	case "data_type":
 		return c.Type, true
+	case "char_size":
+		return c.parameter("is_string", 0), true
+	case "numeric_precision":
+		return c.parameter("is_numeric", 0), true
+	case "numeric_scale":
+		return c.parameter("is_numeric", 1), true
 	case "is_string", "is_float", "is_integer", "is_numeric":
 		return constantly(n, c.is(n)), true
 	case "is_number":
 		return constantly(n, c.is("is_float") || c.is("is_integer") || c.is("is_numeric")), true
 	case "string_size":
-		return constantly(n, int64(256)), true
+		return function(n, func(A) (V, error) {
+			if !c.is("is_string") {
+				return nil, compilation("Called string_size() on non-string field!")
+			}
+			if size := c.parameter("is_string", 0); size != nil {
+				return size, nil
+			}
+			return int64(256), nil
+		}), true
 	}
 	return columnClass{}.GetAttr(nil, n)
 }

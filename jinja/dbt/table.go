@@ -124,36 +124,45 @@ func (r *Row) GetItem(_ *ST, k V) (V, bool) {
 }
 
 // GetAttr gives keys, values, items, dict and get; a column's name works too.
-func (r *Row) GetAttr(st *ST, n string) (V, bool) {
+func (r *Row) GetAttr(_ *ST, n string) (V, bool) {
 	switch n {
 	case "keys":
 		return constantly(n, r.t.names()), true
 	case "values":
 		return constantly(n, jinja.NewTuple(r.values()...)), true
 	case "items", "dict":
-		return function(n, func(A) (V, error) {
-			d := jinja.NewDict()
-			l := jinja.NewList()
-			for i, c := range r.t.Names {
-				if err := d.Set(c, r.values()[i]); err != nil {
-					return nil, err
-				}
-				l.Items = append(l.Items, jinja.NewTuple(c, r.values()[i]))
-			}
-			if n == "items" {
-				return l, nil
-			}
-			return d, nil
-		}), true
+		return mapped(n, r.t.Names, r.values()), true
 	case "get":
-		return bound(n, params("key", "default?"), func(b jinja.Bound) (V, error) {
-			if v, ok := r.GetItem(st, b.Get("key")); ok {
-				return v, nil
-			}
-			return b.Get("default"), nil
-		}), true
+		return getter(r), true
 	}
 	return nil, false
+}
+
+// mapped is the method items or dict of values that have names.
+func mapped(method string, names []string, values []V) V {
+	return function(method, func(A) (V, error) {
+		d, l := jinja.NewDict(), jinja.NewList()
+		for i, name := range names {
+			if err := d.Set(name, values[i]); err != nil {
+				return nil, err
+			}
+			l.Items = append(l.Items, jinja.NewTuple(name, values[i]))
+		}
+		if method == "items" {
+			return l, nil
+		}
+		return d, nil
+	})
+}
+
+// getter is the method get of what has items.
+func getter(of jinja.Itemer) V {
+	return bound("get", params("key", "default?"), func(b jinja.Bound) (V, error) {
+		if v, ok := of.GetItem(nil, b.Get("key")); ok {
+			return v, nil
+		}
+		return b.Get("default"), nil
+	})
 }
 
 // tableColumns is table.columns: by position, by name, and in order.
@@ -181,6 +190,10 @@ func (c *tableColumns) GetAttr(_ *ST, n string) (V, bool) {
 		return constantly(n, c.t.names()), true
 	case "values":
 		return constantly(n, jinja.NewTuple(c.PyIter()...)), true
+	case "items", "dict":
+		return mapped(n, c.t.Names, c.PyIter()), true
+	case "get":
+		return getter(c), true
 	}
 	return nil, false
 }

@@ -147,3 +147,26 @@ func TestParseMode(t *testing.T) {
 		t.Errorf("%q, %v", got, err)
 	}
 }
+
+func TestColumn(t *testing.T) {
+	for _, c := range []struct{ typ, want string }{
+		{"character varying(20)", "character varying|character varying(20)|20 none none|True False"},
+		{"numeric(12,2)", "numeric|numeric(12,2)|none 12 2|False True"},
+		{"timestamp(3) without time zone", "timestamp without time zone|timestamp(3) without time zone|none none none|False False"},
+		{"bigint(20) unsigned", "bigint|bigint(20) unsigned|none none none|False True"},
+		{"DECIMAL(12,2)", "DECIMAL(12,2)|DECIMAL(12,2)|none 12 2|False True"},
+		{"Nullable(Decimal(12, 2))", "Decimal(12, 2)|Nullable(Decimal(12, 2))|none 12 2|False True"},
+		{"LowCardinality(Nullable(String))", "String|LowCardinality(Nullable(String))|none none none|True False"},
+		{"uuid", "uuid|uuid|none none none|False False"},
+	} {
+		env := NewEnv()
+		tm, err := env.Parse("{{ c.dtype }}|{{ c.data_type }}|{{ [c.char_size, c.numeric_precision, c.numeric_scale] | map('string') | map('lower') | join(' ') }}|{{ c.is_string() }} {{ c.is_number() }}", "m.sql", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := tm.Render(jinja.MapCtx{"c": &Column{Name: "c", Type: c.typ}})
+		if err != nil || got != c.want {
+			t.Errorf("%s: got %s, want %s (%v)", c.typ, got, c.want, err)
+		}
+	}
+}

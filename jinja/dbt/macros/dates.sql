@@ -6,6 +6,7 @@
 {% macro dvt_datepart(datepart) -%}
     {%- set part = datepart | string | trim | lower -%}
     {%- if part.endswith('s') -%}{%- set part = part[:-1] -%}{%- endif -%}
+    {%- if part == 'isoweek' -%}{%- set part = 'week' -%}{%- endif -%}
     {%- if part not in ['year', 'quarter', 'month', 'week', 'day', 'hour', 'minute', 'second', 'millisecond', 'microsecond'] -%}
         {{ exceptions.raise_compiler_error("unknown datepart '" ~ datepart ~ "'") }}
     {%- endif -%}
