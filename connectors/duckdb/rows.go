@@ -40,6 +40,9 @@ func queryText(ctx context.Context, s connectors.Session, sql string) (string, e
 // Rows implements connectors.Builder.
 func (c *conn) Rows(ctx context.Context, sql string, sink connectors.TextSink) (err error) {
 	s, err := c.session(ctx, reading)
+	if errors.Is(err, connectors.ErrNotFound) { // the file does not exist yet
+		s, err = c.session(ctx, writing)
+	}
 	if err != nil {
 		return err
 	}

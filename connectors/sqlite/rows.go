@@ -5,6 +5,7 @@ import "C"
 
 import (
 	"context"
+	"errors"
 
 	"github.com/dvt-dev/dvt/connectors"
 )
@@ -13,6 +14,11 @@ import (
 // first row's values.
 func (c *conn) Rows(ctx context.Context, sql string, sink connectors.TextSink) error {
 	s, release, err := c.reader(ctx)
+	if errors.Is(err, connectors.ErrNotFound) { // the file does not exist yet
+		if s, err = c.writer(ctx); err == nil {
+			release = s.close
+		}
+	}
 	if err != nil {
 		return err
 	}
