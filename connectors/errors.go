@@ -12,6 +12,15 @@ import (
 // ErrNotFound says that a relation, database or file does not exist.
 var ErrNotFound = errors.New("not found")
 
+// notFound is an ErrNotFound whose text says all.
+type notFound string
+
+// NotFound gives an ErrNotFound that reads as text.
+func NotFound(text string) error { return notFound(text) }
+
+func (e notFound) Error() string        { return string(e) }
+func (e notFound) Is(target error) bool { return target == ErrNotFound }
+
 // ErrEngineGone says that a DuckDB is closed, or refuses every statement after a failure
 // of its own. What was attached in it is not any more.
 var ErrEngineGone = errors.New("DuckDB has ended")

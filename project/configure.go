@@ -24,6 +24,8 @@ func (l *loader) configure() error {
 		l.p.register(out.node)
 	}
 	l.unmatched()
+	l.unusedPaths()
+	l.notApplied()
 	return nil
 }
 
@@ -126,7 +128,10 @@ func (l *loader) configureNode(out *parsed) error {
 	n.Config = d.decode()
 	n.Tags = n.Config.Tags
 	if n.patch != nil {
-		n.Columns = l.readColumns(n.Package, n.patch.d, n.patch.n)
+		if v := n.patch.version; v != nil {
+			n.Version, n.VersionOf, n.LatestVersion = text(get(v, "v")), n.patch.name, n.patch.latest
+		}
+		n.Columns = l.readColumns(n.Package, n.patch.d, n.patch.n, n.patch.version)
 		n.Constraints = l.constraints(n)
 		if t := l.describe(n.Package, get(n.patch.n, "description")); t != "" {
 			n.Description = t

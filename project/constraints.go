@@ -107,25 +107,35 @@ func (l *loader) pointsTo(n *Node, c *Constraint) string {
 	if c.Type != "foreign_key" || c.To == "" || !n.Contract() {
 		return ""
 	}
-	src := c.To
-	if !dbt.HasJinja(src) {
-		src = "{{ " + src + " }}"
-	}
-	l.yaml.mu.Lock()
-	tmpl, err := l.yaml.env.Parse(src, c.at.file, c.at.line)
-	l.yaml.mu.Unlock()
-	if err == nil {
+	id, err := l.named(n, c.To, c.at)
+	if err == nil && id == "" {
 		err = fmt.Errorf("expected ref('…') or source('…', '…')")
-		for _, call := range inspect(tmpl.Body).calls {
-			if id, found := l.called(n, call); found != nil || id != "" {
-				c.ToID, err = id, found
-			}
-		}
 	}
 	if err != nil {
 		l.add(c.at.errorf("model '%s': to: %s of a foreign_key constraint: %v", n.Name, c.To, err))
 	}
+	c.ToID = id
 	return c.ToID
+}
+
+// named is the unique id that a text with a ref() or source() names for n, "" if it has
+// neither.
+func (l *loader) named(n *Node, src string, at pos) (id string, err error) {
+	if !dbt.HasJinja(src) {
+		src = "{{ " + src + " }}"
+	}
+	l.yaml.mu.Lock()
+	tmpl, err := l.yaml.env.Parse(src, at.file, at.line)
+	l.yaml.mu.Unlock()
+	if err != nil {
+		return "", err
+	}
+	for _, call := range inspect(tmpl.Body).calls {
+		if found, e := l.called(n, call); e != nil || found != "" {
+			id, err = found, e
+		}
+	}
+	return id, err
 }
 
 // called is the unique id that a literal ref() or source() of n names.

@@ -50,24 +50,28 @@ func (l *loader) genericTests() {
 		if n.Package == n.patch.pkg.name {
 			t.call = fmt.Sprintf("ref('%s')", n.Name)
 		}
-		l.testsOf(t, n.patch.n)
+		l.testsOf(t, n.patch.n, n.patch.version)
 	}
 }
 
 // sourceTests makes the nodes of the tests on one table of a source.
 func (l *loader) sourceTests(sp sourcePatch, table *yaml.Node, s *Source) {
 	l.testsOf(genericTest{d: sp.d, pkg: sp.pkg, sub: sp.sub, on: s.UniqueID, target: s.SourceName + "_" + s.Name, source: true,
-		call: fmt.Sprintf("source('%s', '%s')", s.SourceName, s.Name)}, table)
+		call: fmt.Sprintf("source('%s', '%s')", s.SourceName, s.Name)}, table, nil)
 }
 
-// testsOf adds the tests of a relation and of its columns.
-func (l *loader) testsOf(t genericTest, n *yaml.Node) {
+// testsOf adds the tests of a relation, or of one version of it, and of its columns.
+func (l *loader) testsOf(t genericTest, n, version *yaml.Node) {
 	for _, key := range []string{"tests", "data_tests"} {
-		for _, x := range items(get(n, key)) {
+		own := get(n, key)
+		if v := get(version, key); v != nil {
+			own = v
+		}
+		for _, x := range items(own) {
 			t.n = x
 			l.addTest(t)
 		}
-		for _, c := range items(get(n, "columns")) {
+		for _, c := range columnsOf(n, version) {
 			of := t
 			of.columns = text(get(c, "name"))
 			of.quote, _ = boolean(get(c, "quote"))

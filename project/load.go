@@ -270,6 +270,7 @@ func (l *loader) files() error {
 	for _, o := range out {
 		l.parsed = append(l.parsed, o...)
 	}
+	l.pythonModels()
 	return nil
 }
 

@@ -95,7 +95,7 @@ func (p *Project) manifestNode(n *Node) object {
 	}
 	switch n.ResourceType {
 	case TypeModel:
-		o["access"], o["version"], o["latest_version"], o["constraints"], o["primary_key"] = "protected", nil, nil, manifestConstraints(n.Constraints, ""), primaryKey(n)
+		o["access"], o["version"], o["latest_version"], o["constraints"], o["primary_key"] = n.access(), orNil(n.Version), orNil(n.LatestVersion), manifestConstraints(n.Constraints, ""), primaryKey(n)
 		o["extra_ctes"], o["extra_ctes_injected"], o["deprecation_date"] = []any{}, o["compiled"], nil
 	case TypeSeed:
 		delete(o, "refs")

@@ -8,7 +8,7 @@ import (
 )
 
 // methods are the selector methods, for messages.
-var methods = []string{"config", "file", "fqn", "package", "path", "resource_type", "source", "tag", "test_name", "test_type"}
+var methods = []string{"access", "config", "exposure", "file", "fqn", "group", "package", "path", "resource_type", "source", "tag", "test_name", "test_type", "version"}
 
 // method is the test that a criterion puts to every node and source.
 func (s *selection) method(c criterion) (func(id string) bool, error) {
@@ -16,7 +16,7 @@ func (s *selection) method(c criterion) (func(id string) bool, error) {
 	name, rest, _ := strings.Cut(c.method, ".")
 	switch name {
 	case "fqn":
-		return s.either(func(n *Node) bool { return matchFQN(n.FQN, n.Package, v) || n.UniqueID == v },
+		return s.either(func(n *Node) bool { return matchFQN(n.FQN, n.Package, v) || n.UniqueID == v || n.isVersion(v) },
 			func(x *Source) bool { return x.UniqueID == v }), nil
 	case "path":
 		dir := strings.TrimSuffix(filepath.ToSlash(strings.TrimPrefix(v, "./")), "/")
@@ -53,7 +53,15 @@ func (s *selection) method(c criterion) (func(id string) bool, error) {
 		return s.either(func(n *Node) bool {
 			return n.Test != nil && wild(v, n.Test.Generic[strings.LastIndexByte(n.Test.Generic, '.')+1:])
 		}, nil), nil
-	case "exposure", "metric", "semantic_model", "saved_query", "unit_test", "group", "access", "version":
+	case "group":
+		return s.either(func(n *Node) bool { return n.group() != "" && wild(v, n.group()) }, nil), nil
+	case "access":
+		return s.either(func(n *Node) bool { return n.ResourceType == TypeModel && n.access() == v }, nil), nil
+	case "version":
+		return s.either(func(n *Node) bool { return n.hasVersion(v) }, nil), nil
+	case "exposure":
+		return s.exposure(c), nil
+	case "metric", "semantic_model", "saved_query", "unit_test":
 		return func(string) bool { return false }, nil
 	}
 	return nil, &Error{Msg: fmt.Sprintf("'%s' is not a valid method name in selector '%s': known are %s%s",

@@ -62,6 +62,10 @@ type Node struct {
 	// or incremental_where_cond() or incremental_value().
 	IsIncrementalStyle, WindowStyle bool
 
+	// Version is the model's version, VersionOf what ref() calls all of them, and
+	// LatestVersion which of them it means; "" of a model without versions.
+	Version, VersionOf, LatestVersion string
+
 	Test *TestSpec // of tests
 
 	// Err is what keeps the node from running although the project loads: a value

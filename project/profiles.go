@@ -161,6 +161,17 @@ func (p *profile) output(name string) (connectors.Output, error) {
 	return o.Output, nil
 }
 
+// OutputFault is what is wrong with the keys of an output, with its place in profiles.yml.
+func (p *Project) OutputFault(name string, err error) error {
+	o := p.profile.outputs[name]
+	if o == nil {
+		return err
+	}
+	e := o.at.errorf("%s", err)
+	e.Cause = err
+	return e
+}
+
 // schema is the schema of relations on the output that name none: the output's own
 // key, else the engine's default.
 func (o *output) schema() (string, error) {

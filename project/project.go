@@ -58,15 +58,16 @@ type Project struct {
 	// OnRunStart and OnRunEnd are the project's hooks, not rendered.
 	OnRunStart, OnRunEnd []string
 
-	opts     Options
-	env      func(string) (string, bool)
-	profile  *profile
-	packages []*pkg // the project itself first
-	registry *dbt.Registry
-	graph    graph
-	lookup   lookup
-	graphVar graphVar
-	compiled sync.Map // unique id to the SQL that users see
+	opts      Options
+	env       func(string) (string, bool)
+	profile   *profile
+	packages  []*pkg // the project itself first
+	registry  *dbt.Registry
+	graph     graph
+	lookup    lookup
+	exposures []exposure
+	graphVar  graphVar
+	compiled  sync.Map // unique id to the SQL that users see
 }
 
 // Settings are dvt_project.yml with its defaults filled in.

@@ -14,13 +14,15 @@ type patch struct {
 	sub     string // the file's path below the model path, for the fqn of tests
 	section string // models, seeds, snapshots
 	name    string
+	version *yaml.Node // of one version of a model, else nil
+	latest  string
 }
 
 // patches are all properties by section and name, and the sources.
 type patches struct {
-	nodes   map[[3]string]*patch // package, section and name
-	order   []*patch
-	sources []sourcePatch
+	nodes              map[[3]string]*patch // package, section and name
+	order              []*patch
+	sources, exposures []sourcePatch
 }
 
 // sourcePatch is one source of a properties file.
@@ -69,6 +71,9 @@ func (l *loader) properties() error {
 		for _, n := range items(get(f.d.root, "sources")) {
 			l.patches.sources = append(l.patches.sources, sourcePatch{f.d, n, f.p, f.f.sub})
 		}
+		for _, n := range items(get(f.d.root, "exposures")) {
+			l.patches.exposures = append(l.patches.exposures, sourcePatch{f.d, n, f.p, f.f.sub})
+		}
 	}
 	return nil
 }
@@ -86,6 +91,10 @@ func (l *loader) addPatch(p *patch) {
 		return
 	}
 	l.patches.nodes[key] = p
+	if vs := items(get(p.n, "versions")); p.section == "models" && len(vs) > 0 {
+		l.addVersions(p, vs)
+		return
+	}
 	l.patches.order = append(l.patches.order, p)
 	if p.section == "snapshots" && get(p.n, "relation") != nil {
 		l.yamlSnapshot(p)
@@ -121,20 +130,23 @@ func (p *patch) layer(r *yamlRenderer) (layer, error) {
 			}
 		}
 	}
-	c, err := readLayer(p.d, get(p.n, "config"), fromProperties, r)
-	if err != nil {
-		return nil, err
+	for _, n := range []*yaml.Node{p.n, p.version} {
+		c, err := readLayer(p.d, get(n, "config"), fromProperties, r)
+		if err != nil {
+			return nil, err
+		}
+		merge(l, c)
 	}
-	merge(l, c)
 	return l, nil
 }
 
-// readColumns reads a list of columns.
-func (l *loader) readColumns(pkg string, d doc, n *yaml.Node) []ColumnSpec {
+// readColumns reads the list of columns of a relation, or of one version of it.
+func (l *loader) readColumns(pkg string, d doc, n, version *yaml.Node) []ColumnSpec {
 	var out []ColumnSpec
-	for _, c := range items(get(n, "columns")) {
+	for _, c := range columnsOf(n, version) {
 		name := text(get(c, "name"))
 		if name == "" {
+			l.add(d.at(c).errorf("a column has no name: 'columns' is a list of entries like '- name: id'"))
 			continue
 		}
 		dataType, err := l.yaml.text(d, get(c, "data_type"))

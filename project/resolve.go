@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"sort"
+	"strings"
 
 	"github.com/dvt-dev/dvt/connectors"
 )
@@ -26,6 +27,11 @@ func (l *loader) resolve() error {
 		if n.ResourceType != TypeTest {
 			p.lookup.refs[n.Name] = append(p.lookup.refs[n.Name], n)
 		}
+		if n.Version != "" {
+			for _, name := range n.versionNames() {
+				p.lookup.refs[name] = append(p.lookup.refs[name], n)
+			}
+		}
 	}
 	for _, n := range p.Disabled {
 		if n.ResourceType != TypeTest {
@@ -39,6 +45,7 @@ func (l *loader) resolve() error {
 	if err := l.faults.err(); err != nil {
 		return err
 	}
+	l.readExposures()
 	l.genericTests()
 	if err := l.faults.err(); err != nil {
 		return err
@@ -76,6 +83,10 @@ func (l *loader) depend(n *Node) {
 			if l.optional(n, r) {
 				continue
 			}
+			l.add(l.placeRef(n, r, err))
+			continue
+		}
+		if err := mayRead(n, to); err != nil {
 			l.add(l.placeRef(n, r, err))
 			continue
 		}
@@ -163,11 +174,14 @@ func (l *loader) place(n *Node, err error, is func(call) bool) error {
 func (p *Project) ref(n *Node, r Ref) (*Node, error) {
 	names := []string{r.Name}
 	if r.Version != "" {
-		names = append(names, r.Name+"_v"+r.Version, r.Name+".v"+r.Version)
+		names = []string{r.Name + ".v" + r.Version, r.Name + "_v" + r.Version, r.Name}
 	}
 	var found []*Node
 	for _, name := range names {
 		for _, c := range p.lookup.refs[name] {
+			if r.Version != "" && name == r.Name && c.Version != "" {
+				continue // another version
+			}
 			if r.Package == "" || c.Package == r.Package {
 				found = append(found, c)
 			}
@@ -189,6 +203,9 @@ func (p *Project) ref(n *Node, r Ref) (*Node, error) {
 	label := "ref('" + r.Name + "')"
 	if r.Package != "" {
 		label = "ref('" + r.Package + "', '" + r.Name + "')"
+	}
+	if r.Version != "" {
+		label = strings.TrimSuffix(label, ")") + ", v=" + r.Version + ")"
 	}
 	if d := p.lookup.disabled[r.Name]; d != nil {
 		return nil, fmt.Errorf("%s names a %s that is disabled in %s", label, d.ResourceType, d.Path)
@@ -249,7 +266,11 @@ func (l *loader) locate(n *Node) error {
 	if n.Schema, err = p.naming(l.ctx, n, "schema", n.Config.Schema, base); err != nil {
 		return err
 	}
-	n.Alias, err = p.naming(l.ctx, n, "alias", n.Config.Alias, "")
+	alias := n.Config.Alias
+	if alias == "" && n.Version != "" {
+		alias = n.VersionOf + "_v" + strings.ReplaceAll(n.Version, ".", "_")
+	}
+	n.Alias, err = p.naming(l.ctx, n, "alias", alias, "")
 	return err
 }
 

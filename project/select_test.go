@@ -112,7 +112,7 @@ func TestSelectWarnsAndRefuses(t *testing.T) {
 		t.Errorf("%v, %q, %v", names(nodes), warnings, err)
 	}
 	for in, want := range map[string]string{
-		"tga:x":  "'tga' is not a valid method name in selector 'tga:x': known are config, file, fqn, package, path, resource_type, source, tag, test_name, test_type. Did you mean: tag?",
+		"tga:x":  "'tga' is not a valid method name in selector 'tga:x': known are access, config, exposure, file, fqn, group, package, path, resource_type, source, tag, test_name, test_type, version. Did you mean: tag?",
 		"@a+":    "invalid selector '@a+': @ and a + behind do not go together",
 		"+":      "invalid selector '+': it names nothing",
 		"tag:":   "invalid selector 'tag:': it names nothing",

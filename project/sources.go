@@ -69,7 +69,7 @@ func (l *loader) readSource(sp sourcePatch, t *yaml.Node, name string) (*Source,
 	s := &Source{
 		UniqueID: strings.Join([]string{"source", sp.pkg.name, name, table}, "."), SourceName: name, Name: table, Package: sp.pkg.name,
 		Path: sp.d.file, AbsPath: sp.pkg.dir, Line: t.Line, FQN: fqn(sp.pkg, sp.sub, name, table), Enabled: true,
-		Columns: l.readColumns(sp.pkg.name, sp.d, t), Description: l.describe(sp.pkg.name, get(t, "description")),
+		Columns: l.readColumns(sp.pkg.name, sp.d, t, nil), Description: l.describe(sp.pkg.name, get(t, "description")),
 	}
 	cfg, err := l.sourceConfig(sp, t, s)
 	if err != nil {

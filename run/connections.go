@@ -17,6 +17,7 @@ import (
 type Connections struct {
 	outputs map[string]connectors.Output
 	check   func(name string) (connectors.Output, error) // what stands in the way of using one
+	fault   func(name string, err error) error           // what is wrong with an output's keys, with its place; may be nil
 	env     connectors.Env
 
 	mu     sync.Mutex
@@ -67,6 +68,9 @@ func (c *Connections) Get(name string) (connectors.Conn, error) {
 	if err != nil {
 		if at := fmt.Sprintf("output %q: ", name); !strings.HasPrefix(err.Error(), at) {
 			err = fmt.Errorf("%s%w", at, err)
+		}
+		if c.fault != nil {
+			err = c.fault(name, err)
 		}
 		return nil, err
 	}

@@ -36,10 +36,20 @@ func (f *Failure) Error() string {
 		s += "\n  in " + where
 	}
 	if f.SQL != "" {
-		s += "\n  sent: " + strings.ReplaceAll(f.SQL, "\n", "\n        ")
+		s += "\n  sent: " + strings.ReplaceAll(shortSQL(f.SQL), "\n", "\n        ")
 	}
 	return s
 }
+
+// shortSQL keeps a statement of a thousand columns from burying what is wrong with it.
+func shortSQL(sql string) string {
+	const most = 4000
+	if len(sql) <= most {
+		return sql
+	}
+	return strings.ToValidUTF8(sql[:most], "") + fmt.Sprintf(" … (%d characters in all)", len(sql))
+}
+
 func (f *Failure) Unwrap() error { return f.Err }
 
 // Failure is err as the user of node n reads it.

@@ -1,6 +1,9 @@
 package run
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // longestMapped bounds the lines of a file that is compared with what it renders to.
 const longestMapped = 2000
@@ -51,7 +54,21 @@ func sourceColumn(src, out []rune, column int) int {
 	if column > len(out)-tail {
 		return column + len(src) - len(out)
 	}
-	return same + 1
+	return lookAround(src, out, column, same+1)
+}
+
+// lookAround finds a column by the text around it, where Jinja stands before and behind
+// it: the longest that the source line has just once.
+func lookAround(src, out []rune, column, fallback int) int {
+	text := string(src)
+	for n := 40; n >= 3; n-- {
+		from, to := max(0, column-1-n), min(len(out), column-1+n)
+		part := string(out[from:to])
+		if i := strings.Index(text, part); i >= 0 && i == strings.LastIndex(text, part) {
+			return utf8.RuneCountInString(text[:i]) + column - from
+		}
+	}
+	return fallback
 }
 
 // commonLines pairs the lines of a longest common subsequence that are not blank.

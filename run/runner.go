@@ -87,6 +87,7 @@ func New(p *project.Project, o Options, sink Sink, log *slog.Logger) *Runner {
 			return e.Instance(ctx)
 		},
 	})
+	r.Conns.fault = p.OutputFault
 	r.remember()
 	return r
 }

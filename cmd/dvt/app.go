@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -39,6 +40,8 @@ type app struct {
 	redactor      *run.Redactor
 }
 
+var goParse = regexp.MustCompile(`: strconv\.Parse(?:Int|Float): .*$`)
+
 func (a *app) command() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "dvt",
@@ -46,9 +49,23 @@ func (a *app) command() *cobra.Command {
 		Version:       version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args:          cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cmd.Help()
+			}
+			cmd.SuggestionsMinimumDistance = min(2, len(args[0])/2)
+			text := fmt.Sprintf("unknown command %q for %q", args[0], "dvt")
+			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+				text += ". Did you mean: " + strings.Join(near, ", ") + "?"
+			}
+			return errors.New(text)
+		},
 	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		// What Go calls the parser is nothing to the reader.
+		return errors.New(goParse.ReplaceAllString(err.Error(), ": expected a number"))
+	})
 	root.SetVersionTemplate("dvt {{.Version}}\n")
 	f := root.PersistentFlags()
 	f.StringVar(&a.projectDir, "project-dir", ".", "folder of dbt_project.yml")
@@ -148,11 +165,7 @@ func (a *app) openLog(dir string) error {
 		}
 	}
 	var handler slog.Handler = slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelDebug})
-	level := slog.LevelWarn
-	if a.debug {
-		level = slog.LevelDebug
-	}
-	handler = tee{handler, slog.NewTextHandler(a.redactor.Writer(a.stderr), &slog.HandlerOptions{Level: level})}
+	handler = tee{file: handler, debug: slog.NewTextHandler(a.redactor.Writer(a.stderr), &slog.HandlerOptions{Level: slog.LevelDebug}), app: a}
 	a.log = slog.New(handler)
 	return nil
 }

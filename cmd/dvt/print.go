@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -82,35 +83,52 @@ func (a *app) out(text string) error {
 	return err
 }
 
-// tee sends log records to the file and to the terminal, which shows events by itself.
-type tee struct{ file, terminal slog.Handler }
-
-func (t tee) Enabled(ctx context.Context, l slog.Level) bool {
-	return t.file.Enabled(ctx, l) || t.terminal.Enabled(ctx, l)
+// tee sends log records to the file, and to the terminal what is no event already:
+// warnings as events, which --quiet, --log-format and colours are for, and with --debug
+// the rest as it stands in the file.
+type tee struct {
+	file, debug slog.Handler
+	app         *app
+	attrs       []slog.Attr // of With
 }
 
+func (t tee) Enabled(context.Context, slog.Level) bool { return true }
+
 func (t tee) Handle(ctx context.Context, r slog.Record) error {
-	var errs []error
 	event := false
+	attrs := slices.Clone(t.attrs)
 	r.Attrs(func(a slog.Attr) bool {
-		event = a.Key == run.EventKey
-		return !event
+		event = event || a.Key == run.EventKey
+		attrs = append(attrs, a)
+		return true
 	})
-	for _, h := range []slog.Handler{t.file, t.terminal} {
-		if event && h == t.terminal {
-			continue
-		}
-		if h.Enabled(ctx, r.Level) {
-			errs = append(errs, h.Handle(ctx, r.Clone()))
-		}
+	var err error
+	if t.file.Enabled(ctx, r.Level) {
+		err = t.file.Handle(ctx, r.Clone())
 	}
-	return errors.Join(errs...)
+	switch {
+	case event:
+	case r.Level >= slog.LevelWarn:
+		text := r.Message
+		for i, a := range attrs {
+			text += []string{" (", ", "}[min(i, 1)] + a.Key + ": " + a.Value.String()
+		}
+		if len(attrs) > 0 {
+			text += ")"
+		}
+		t.app.warn(text)
+	case t.app.debug:
+		err = errors.Join(err, t.debug.Handle(ctx, r.Clone()))
+	}
+	return err
 }
 
 func (t tee) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return tee{t.file.WithAttrs(attrs), t.terminal.WithAttrs(attrs)}
+	t.file, t.debug, t.attrs = t.file.WithAttrs(attrs), t.debug.WithAttrs(attrs), append(slices.Clone(t.attrs), attrs...)
+	return t
 }
 
 func (t tee) WithGroup(name string) slog.Handler {
-	return tee{t.file.WithGroup(name), t.terminal.WithGroup(name)}
+	t.file, t.debug = t.file.WithGroup(name), t.debug.WithGroup(name)
+	return t
 }

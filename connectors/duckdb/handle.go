@@ -204,11 +204,11 @@ func (h *handle) check(want mode) error {
 		return h.wrap(err)
 	case want == writing:
 		if _, err := os.Stat(filepath.Dir(h.path)); err != nil {
-			return h.wrap(err)
+			return h.wrap(fmt.Errorf("its folder cannot be used: %w", err))
 		}
 		return nil
 	}
-	return h.wrap(fmt.Errorf("no such file: %w", connectors.ErrNotFound))
+	return h.wrap(connectors.NotFound("there is no such file"))
 }
 
 // detach does not listen to a cancelled run: the file must not stay locked. With an

@@ -57,7 +57,7 @@ func (c *conn) resolve(rel connectors.Relation) (found, error) {
 		return found{}, fmt.Errorf("%s in %s: %w", rel, c.root, err)
 	}
 	if len(files) == 0 {
-		return found{}, fmt.Errorf("no file for %s in %s: %w", rel, dir, connectors.ErrNotFound)
+		return found{}, connectors.NotFound(fmt.Sprintf("no file for %s in %s", rel, dir))
 	}
 	f := found{files: files}
 	root, err := filepath.EvalSymlinks(c.root)

@@ -235,8 +235,7 @@ func (r *reader) report() {
 	for _, d := range r.cols {
 		if d.zeros > 0 {
 			r.c.zeros.Add(d.zeros)
-			r.c.log.Warn("zero or partial dates read as NULL", "column", d.col.Name, "values", d.zeros,
-				"hint", "zero_dates: error refuses them")
+			r.c.log.Warn("zero or partial dates are read as NULL; zero_dates: error refuses them", "column", d.col.Name, "values", d.zeros)
 		}
 	}
 }

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -68,7 +67,7 @@ func (c *conn) open(ctx context.Context, create bool) (*session, error) {
 	if !create {
 		for _, a := range c.attached {
 			if _, err := os.Stat(a.path); errors.Is(err, fs.ErrNotExist) {
-				return nil, fmt.Errorf("database file %s: %w", a.path, connectors.ErrNotFound)
+				return nil, connectors.NotFound("there is no database file " + a.path)
 			}
 		}
 	}

@@ -7,7 +7,9 @@ package filelock
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
+	"path/filepath"
 	"syscall"
 	"time"
 )
@@ -46,6 +48,9 @@ func Acquire(ctx context.Context, path string, wait time.Duration, waiting func(
 
 func try(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("the folder %s does not exist: create it, or correct the path in profiles.yml", filepath.Dir(path))
+	}
 	if err != nil {
 		return nil, err
 	}
