@@ -67,6 +67,11 @@ func createView(name, table string, all []connectors.Column, extracted []int) st
 	return "CREATE VIEW " + name + " AS SELECT " + strings.Join(exprs, ", ") + " FROM " + table
 }
 
+// replaceView is createView over another FROM.
+func replaceView(name, from string, all []connectors.Column, extracted []int) string {
+	return strings.Replace(createView(name, from, all, extracted), "CREATE VIEW", "CREATE OR REPLACE VIEW", 1)
+}
+
 // unreadType is the type of a column that no row carries: it only has to bind the way
 // it did in the planner.
 func unreadType(t connectors.Type) connectors.Type {

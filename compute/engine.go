@@ -85,10 +85,7 @@ func Open(cfg Config) (*Engine, error) {
 // start opens an instance; e.opening is held, or nobody else knows e yet.
 func (e *Engine) start() (err error) {
 	cfg := e.cfg
-	threads := cfg.Threads
-	if threads <= 0 {
-		threads = runtime.NumCPU()
-	}
+	threads := e.threads()
 	tuneAllocators(threads)
 	tuneCollector()
 	e.db, err = duck.Open(duck.Options{
@@ -103,6 +100,14 @@ func (e *Engine) start() (err error) {
 		return err
 	}
 	return e.stat.use(session)
+}
+
+// threads is how many threads DuckDB has.
+func (e *Engine) threads() int {
+	if e.cfg.Threads > 0 {
+		return e.cfg.Threads
+	}
+	return runtime.NumCPU()
 }
 
 // drainTime is how long the sessions of an instance that ended are waited for.

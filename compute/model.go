@@ -31,6 +31,7 @@ type Model struct {
 	made    map[string]bool // catalogs, and schemas in them, that exist
 	hidden  int
 	drops   map[string]string // by relation, what drops it
+	growing []*Growing
 }
 
 // Model opens the staging area of a model. The caller closes it.
@@ -138,14 +139,14 @@ func (m *Model) Query(ctx context.Context, sql string, ordered bool, emit func(a
 		return m.failed("querying", m.name, err)
 	}
 	err = session.Query(ctx, marked(sql, m.suffix), emit)
-	return errors.Join(m.unmark(err), session.Close())
+	return errors.Join(m.cause(m.unmark(err)), session.Close())
 }
 
 // Fill runs the model's SQL straight into a staging relation that the engine reaches
 // itself and returns the rows.
 func (m *Model) Fill(ctx context.Context, to connectors.Filler, sql string) (int64, error) {
 	rows, err := to.Fill(ctx, marked(sql, m.suffix))
-	return rows, m.unmark(err)
+	return rows, m.cause(m.unmark(err))
 }
 
 // Close drops everything that was staged.
@@ -154,6 +155,9 @@ func (m *Model) Close() error {
 	defer m.mu.Unlock()
 	if m.session == nil {
 		return nil
+	}
+	for _, g := range m.growing {
+		g.free()
 	}
 	var drop []string
 	for catalog := range m.made {

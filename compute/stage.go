@@ -23,6 +23,15 @@ func (t stored) String() string { return relationName(t.catalog, t.schema, t.nam
 // create makes the relation: one table when all columns are extracted in their order,
 // else a table of those that are and a view over it with all.
 func (m *Model) create(ctx context.Context, catalog, schema, name string, all []connectors.Column, extracted []int) (stored, error) {
+	return m.make(ctx, catalog, schema, name, all, extracted, false)
+}
+
+// createView is create where the relation is a view over a table in any case.
+func (m *Model) createView(ctx context.Context, catalog, schema, name string, all []connectors.Column, extracted []int) (stored, error) {
+	return m.make(ctx, catalog, schema, name, all, extracted, true)
+}
+
+func (m *Model) make(ctx context.Context, catalog, schema, name string, all []connectors.Column, extracted []int, viewed bool) (stored, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.session == nil {
@@ -32,7 +41,7 @@ func (m *Model) create(ctx context.Context, catalog, schema, name string, all []
 		return stored{}, errors.New("the relation has no columns")
 	}
 	t := stored{catalog: catalog + m.suffix, schema: schema, name: name}
-	whole := len(extracted) == len(all)
+	whole := len(extracted) == len(all) && !viewed
 	for i, at := range extracted {
 		if at < 0 || at >= len(all) {
 			return stored{}, fmt.Errorf("there is no column %d", at)

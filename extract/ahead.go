@@ -21,6 +21,12 @@ type ahead struct {
 	done    chan error
 }
 
+// aborter is an appender that is not closed when rows are missing.
+type aborter interface {
+	// Abort ends it. It returns err unless the rows that are missing are not asked for.
+	Abort(err error) error
+}
+
 // appendAhead starts appending. The caller must call close, whatever happens.
 func appendAhead(ctx context.Context, to connectors.Appender) *ahead {
 	failed, fail := context.WithCancelCause(ctx)
@@ -61,6 +67,9 @@ func (a *ahead) close(read error) error {
 	err := <-a.done
 	if err == nil || read != nil && a.ctx.Err() != nil {
 		err = read
+	}
+	if t, ok := a.to.(aborter); ok && err != nil {
+		return t.Abort(err)
 	}
 	if e := a.to.Close(); e != nil && err == nil {
 		err = e

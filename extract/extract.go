@@ -25,6 +25,8 @@ type Stat struct {
 	Rows    int64 // rows that left the source
 	Bytes   int64 // their size in record batches; 0 where the compute engine read the source itself
 	Elapsed time.Duration
+	// Streamed is how many of the rows the query read as they came, without staging.
+	Streamed int64
 }
 
 // Limits bounds how many reads run at once on each connection, over all models of a
@@ -81,6 +83,33 @@ func Run(ctx context.Context, plan *planner.Plan, m *compute.Model, conn func(st
 
 // RunChunked is Run where one extract is read in pieces; chunks may be nil.
 func RunChunked(ctx context.Context, plan *planner.Plan, m *compute.Model, conn func(string) (connectors.Conn, error), limits *Limits, progress *Progress, chunks *Chunks) (*planner.Plan, []Stat, error) {
+	r, err := start(ctx, plan, m, conn, limits, progress, chunks, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	stats, err := r.Wait()
+	return r.Plan, stats, err
+}
+
+// Start is RunChunked that returns when the query over the extracts may run: all are
+// staged, or one is left whose rows the query reads as they come. The caller calls Wait
+// of what is returned; if there is none, no extract was begun. An error of the
+// extracts is that of Wait.
+func Start(ctx context.Context, plan *planner.Plan, m *compute.Model, conn func(string) (connectors.Conn, error), limits *Limits, progress *Progress, chunks *Chunks) (*Running, error) {
+	g := newGate(ctx, len(plan.Extracts))
+	r, err := start(ctx, plan, m, conn, limits, progress, chunks, g)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case <-g.live:
+	case <-r.done:
+	}
+	return r, nil
+}
+
+// start begins the extracts. gate may be nil: all are staged.
+func start(ctx context.Context, plan *planner.Plan, m *compute.Model, conn func(string) (connectors.Conn, error), limits *Limits, progress *Progress, chunks *Chunks, gate *gate) (*Running, error) {
 	done := *plan
 	done.Extracts = slices.Clone(plan.Extracts)
 	stats := make([]Stat, len(done.Extracts))
@@ -95,17 +124,24 @@ func RunChunked(ctx context.Context, plan *planner.Plan, m *compute.Model, conn 
 		}
 		byConnection[name] = append(byConnection[name], i)
 	}
-	group, ctx := errgroup.WithContext(ctx)
+	var jobs []*job
 	for _, name := range names {
 		c, err := conn(name)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		j := job{plan: &done, model: m, connection: name, conn: c, limits: limits, progress: progress, stats: stats, staged: staged, chunks: chunks}
-		group.Go(func() error { return j.run(ctx, byConnection[name]) })
+		jobs = append(jobs, &job{plan: &done, model: m, connection: name, conn: c, limits: limits, progress: progress, stats: stats, staged: staged, chunks: chunks, gate: gate})
 	}
-	err := group.Wait()
-	return &done, stats, err
+	group, ctx := errgroup.WithContext(ctx)
+	for _, j := range jobs {
+		group.Go(func() error { return j.run(ctx, byConnection[j.connection]) })
+	}
+	r := &Running{Plan: &done, stats: stats, gate: gate, done: make(chan struct{})}
+	go func() {
+		r.err = group.Wait()
+		close(r.done)
+	}()
+	return r, nil
 }
 
 // job is the extracts of one plan from one connection.
@@ -119,6 +155,7 @@ type job struct {
 	stats      []Stat
 	staged     []chan struct{} // closed when the extract is staged
 	chunks     *Chunks
+	gate       *gate // nil: everything is staged before the query runs
 }
 
 type reader interface {
@@ -221,6 +258,7 @@ func (j *job) one(ctx context.Context, i int, source reader) error {
 	j.stats[i].Elapsed = time.Since(start)
 	if err == nil {
 		close(j.staged[i])
+		j.gate.ended(i)
 	}
 	return err
 }
@@ -236,6 +274,9 @@ func (j *job) stage(ctx context.Context, i int, x *planner.Extract, source reade
 	if in, ok := j.conn.(connectors.Inliner); ok && !x.Pruned {
 		return j.inline(ctx, i, in)
 	}
+	if j.gate != nil && x.Streams && !x.Pruned {
+		return j.grow(ctx, i, x, source)
+	}
 	staged, err := j.model.Stage(ctx, rel.Catalog, rel.Schema, rel.Name, rel.Table.Columns, x.Columns)
 	if err != nil {
 		return err
@@ -248,7 +289,12 @@ func (j *job) stage(ctx context.Context, i int, x *planner.Extract, source reade
 		return err
 	}
 	defer release()
-	rows := appendAhead(ctx, staged)
+	return j.read(ctx, i, x, source, staged)
+}
+
+// read makes extract x and appends its rows.
+func (j *job) read(ctx context.Context, i int, x *planner.Extract, source reader, to connectors.Appender) error {
+	rows := appendAhead(ctx, to)
 	return rows.close(begin(ctx, source, x.Query, func(rec arrow.RecordBatch) error {
 		size := RecordBytes(rec)
 		j.stats[i].Rows += rec.NumRows()

@@ -57,6 +57,9 @@ type Input struct {
 	// Together says why a relation is to be read by one extract however often the SQL
 	// names it, "" where that is left to the planner.
 	Together string
+	// Stream says from how many rows on the query may read an extract as it comes, in
+	// place of LeastStreamed, where it is not nil (tests).
+	Stream *int64
 }
 
 // The lanes.
@@ -119,6 +122,10 @@ type Extract struct {
 	// Index is set when the rows come from a kept copy of the relation's columns, not
 	// from its source: the copy's path, for people.
 	Index string
+	// Streams says that the query may read the rows as they come, when all other extracts
+	// are staged: it reads the relation once. StreamAfter rows are staged in any case.
+	Streams     bool
+	StreamAfter int64
 	// Uses is how many places of the SQL name the relation and read this extract; Why
 	// tells, where the relation is named more than once, why it is read by one extract or
 	// by several.

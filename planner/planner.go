@@ -138,6 +138,7 @@ func (p *Planner) plan(ctx context.Context, in Input, rules ruleSet) (*Plan, err
 	}
 	lane(plan, in, all.rels, all.analysis)
 	plan.KeyReductions = reductions(plan, all.analysis, in.own, rules)
+	streams(plan, all.analysis, in)
 	if a.note != "" {
 		plan.Notes = []string{a.note}
 	}

@@ -69,6 +69,8 @@ type sourceEntry struct {
 	Rows       int64  `json:"rows"`
 	Bytes      int64  `json:"bytes"`
 	SQL        string `json:"sql"`
+	// Streamed is how many of Rows the query read as they came, without staging.
+	Streamed int64 `json:"streamed_rows,omitempty"`
 	// Use numbers the extracts of a relation that is read by several.
 	Use int `json:"use,omitempty"`
 	// Index is the copy of {{ this }} that the rows come from; Rows are those that it
@@ -224,7 +226,7 @@ func (r *Result) block() *dvtBlock {
 			s.SQL = "" // nothing was sent
 		}
 		if i < len(r.Extracts) {
-			s.Rows, s.Bytes = r.Extracts[i].Rows, r.Extracts[i].Bytes
+			s.Rows, s.Bytes, s.Streamed = r.Extracts[i].Rows, r.Extracts[i].Bytes, r.Extracts[i].Streamed
 		}
 		if q := plan.Streamed; q != nil {
 			s.SQL = q.SQL

@@ -46,7 +46,8 @@ type ExplainedExtract struct {
 	Limit      *int64            `json:"limit"`
 	Chunks     []ExplainedChunks `json:"chunks"`
 	Pruned     bool              `json:"pruned"`
-	Reduced    string            `json:"reduced"` // "max(updated_at)": one row is read in place of all, or two
+	Streamed   bool              `json:"streamed"` // the query may read the rows as they come
+	Reduced    string            `json:"reduced"`  // "max(updated_at)": one row is read in place of all, or two
 	Estimate   *int64            `json:"row_estimate"`
 	// Use numbers the extracts of a relation that is read by several, 0 where it is read
 	// by one; Uses are the places of the model's SQL that read this one, Why the reason of
@@ -118,7 +119,7 @@ func explainExtract(x planner.Extract) ExplainedExtract {
 	table := x.Relation.Table
 	out := ExplainedExtract{
 		Relation: x.Relation.Label, Connection: x.Relation.Connection, SQL: x.Query.SQL, Columns: []string{}, Of: len(table.Columns),
-		Pushed: []ExplainedPushed{}, Kept: []ExplainedKept{}, Chunks: []ExplainedChunks{}, Pruned: x.Pruned, Reduced: x.Reduced, reducedRows: x.ReducedRows,
+		Pushed: []ExplainedPushed{}, Kept: []ExplainedKept{}, Chunks: []ExplainedChunks{}, Pruned: x.Pruned, Streamed: x.Streams, Reduced: x.Reduced, reducedRows: x.ReducedRows,
 		Use: x.Relation.Use, Uses: x.Uses, Why: x.Why, title: x.Relation.Title(),
 	}
 	for _, i := range x.Columns {
@@ -222,6 +223,9 @@ func (x ExplainedExtract) write(b *strings.Builder) {
 			rows = "two rows"
 		}
 		fmt.Fprintf(b, "    %s %s\n", rows, x.Reduced)
+	}
+	if x.Streamed {
+		b.WriteString("    streamed into the query as it comes, once the other extracts are staged\n")
 	}
 	if x.Limit != nil {
 		fmt.Fprintf(b, "    limit    %d\n", *x.Limit)

@@ -25,11 +25,11 @@ type fedShare struct{ extracts, pushed, exact, kept, moved, whole int64 }
 
 // fedStats counts over all workers.
 type fedStats struct {
-	mu                                                                       sync.Mutex
-	compared, nonEmpty, refused, wrong, streamed, limits, ones, keyed, apart int64
-	engines                                                                  [7]int64 // queries over so many engines
-	byEngine                                                                 map[string]*fedShare
-	refusals                                                                 map[string]int
+	mu                                                                               sync.Mutex
+	compared, nonEmpty, refused, wrong, streamed, limits, ones, keyed, apart, coming int64
+	engines                                                                          [7]int64 // queries over so many engines
+	byEngine                                                                         map[string]*fedShare
+	refusals                                                                         map[string]int
 }
 
 func (s *fedStats) mismatches() int64 {
@@ -95,6 +95,9 @@ func (s *fedStats) count(res *fedResult, rows int) {
 			s.ones++
 		}
 		e.moved += res.stats[i].Rows
+		if res.stats[i].Streamed > 0 {
+			s.coming++
+		}
 		for _, t := range fedTables() {
 			if t.engine == name && t.name == x.Relation.Name {
 				e.whole += int64(t.rows)
@@ -121,8 +124,8 @@ func (s *fedStats) String() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d queries compared, %d wrong, %d%% with rows; %d refused by DuckDB; over 0, 1, 2, … engines: %v; %d streamed, %d with keys, %d limits, %d extracts of one row, %d relations by several extracts\n",
-		s.compared, s.wrong, fedPercent(s.nonEmpty, s.compared), s.refused, s.engines, s.streamed, s.keyed, s.limits, s.ones, s.apart)
+	fmt.Fprintf(&b, "%d queries compared, %d wrong, %d%% with rows; %d refused by DuckDB; over 0, 1, 2, … engines: %v; %d streamed, %d with keys, %d limits, %d extracts of one row, %d relations by several extracts, %d read by the query as they came\n",
+		s.compared, s.wrong, fedPercent(s.nonEmpty, s.compared), s.refused, s.engines, s.streamed, s.keyed, s.limits, s.ones, s.apart, s.coming)
 	var names []string
 	for name := range s.byEngine {
 		names = append(names, name)
@@ -147,7 +150,7 @@ func (s *fedStats) enough(t *testing.T, queries int64) {
 	withRows := int64(50)
 	if s.compared > 900 {
 		withRows = 60
-		if s.streamed == 0 || s.keyed == 0 || s.limits == 0 || s.ones == 0 || s.apart == 0 {
+		if s.streamed == 0 || s.keyed == 0 || s.limits == 0 || s.ones == 0 || s.apart == 0 || s.coming == 0 {
 			t.Error("not all kinds of plans took part")
 		}
 	}

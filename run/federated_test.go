@@ -318,18 +318,31 @@ func (f *fedRig) got(sql string, off map[string]bool) (res *fedResult, err error
 	}
 	defer func() { err = errors.Join(err, m.Close()) }()
 	res = &fedResult{plan: p.Plan}
-	res.plan, res.stats, err = extract.Run(ctx, p.Plan, m, r.Conns.Get, r.limits, &extract.Progress{})
-	if err != nil {
-		return res, err
-	}
-	if res.cols, err = resultColumns(ctx, m, p.Plan); err != nil {
-		return res, err
-	}
-	if res.rows, err = fedRows(ctx, m, p.Plan.SQL, res.cols); err != nil || p.Plan.Streamed == nil {
+	if err := f.query(ctx, m, res); err != nil || p.Plan.Streamed == nil {
 		return res, err
 	}
 	res.streamed, err = f.stream(ctx, m, p.Plan)
 	return res, err
+}
+
+// query makes the extracts and runs the query, over rows that come where it may.
+func (f *fedRig) query(ctx context.Context, m *compute.Model, res *fedResult) error {
+	r := f.runner
+	reads, err := extract.Start(ctx, res.plan, m, r.Conns.Get, r.limits, &extract.Progress{}, nil)
+	if err != nil {
+		return err
+	}
+	if !reads.Failed() {
+		if res.cols, err = resultColumns(ctx, m, res.plan); err == nil {
+			res.rows, err = fedRows(ctx, m, res.plan.SQL, res.cols)
+		}
+	}
+	stats, failed := reads.Wait()
+	res.plan, res.stats = reads.Plan, stats
+	if failed != nil {
+		return failed
+	}
+	return err
 }
 
 // stream reads what a streamed plan would hand to its target.

@@ -360,7 +360,7 @@ func (w *fedWorld) runner(t *testing.T) *Runner {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := New(p, Options{}, nowhere{}, slog.New(slog.DiscardHandler))
+	r := New(p, Options{Stream: new(int64)}, nowhere{}, slog.New(slog.DiscardHandler)) // however few the rows
 	t.Cleanup(func() {
 		if err := r.Close(); err != nil {
 			t.Error(err)

@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -132,6 +133,21 @@ func (r *Runner) federate(ctx context.Context, p *Prepared, target connectors.Co
 
 // compute is the lane of extracts, the model's SQL over them, and load. chunks may be nil.
 func (r *Runner) compute(ctx context.Context, p *Prepared, target connectors.Conn, chunks *extract.Chunks, res *Result) error {
+	plan := p.Plan
+	if r.Options.Empty {
+		plan = emptied(plan)
+	}
+	before := *res
+	err := r.computed(ctx, p, plan, target, chunks, res)
+	if errors.Is(err, compute.ErrReadTwice) && !res.final {
+		r.Log.Debug("staging everything before the query", "model", p.Node.Name, "reason", err)
+		*res = before
+		err = r.computed(ctx, p, plan.Staged(), target, chunks, res)
+	}
+	return err
+}
+
+func (r *Runner) computed(ctx context.Context, p *Prepared, plan *planner.Plan, target connectors.Conn, chunks *extract.Chunks, res *Result) error {
 	engine, err := r.Engine()
 	if err != nil {
 		return fmt.Errorf("starting the compute engine: %w", err)
@@ -141,19 +157,28 @@ func (r *Runner) compute(ctx context.Context, p *Prepared, target connectors.Con
 		return err
 	}
 	defer r.closeModel(m, p.Node.Name)
-	plan := p.Plan
-	if r.Options.Empty {
-		plan = emptied(plan)
-	}
 	start := time.Now()
 	progress, end := r.begin(p.Node.Name)
 	defer end()
-	ran, stats, err := extract.RunChunked(ctx, plan, m, r.Conns.Get, r.limits, progress, chunks)
-	res.carriedOut(ran)
-	res.addExtracts(stats)
-	res.Timings.Extract += time.Since(start)
+	reads, err := extract.Start(ctx, plan, m, r.Conns.Get, r.limits, progress, chunks)
 	if err != nil {
 		return err
+	}
+	res.Timings.Extract += time.Since(start)
+	res.carriedOut(reads.Plan)
+	err = r.replace(ctx, p, target, m, plan, reads, res)
+	stats, failed := reads.Wait()
+	res.addExtracts(stats)
+	if failed != nil && !res.final {
+		return failed
+	}
+	return err
+}
+
+// replace lands the query over extracts that may still run.
+func (r *Runner) replace(ctx context.Context, p *Prepared, target connectors.Conn, m *compute.Model, plan *planner.Plan, reads *extract.Running, res *Result) error {
+	if reads.Failed() {
+		return nil // Wait says why
 	}
 	cols, err := resultColumns(ctx, m, plan)
 	if err != nil {
@@ -163,8 +188,8 @@ func (r *Runner) compute(ctx context.Context, p *Prepared, target connectors.Con
 	if err != nil {
 		return err
 	}
-	start = time.Now()
-	src := &computed{model: m, sql: plan.SQL, ordered: plan.Ordered, res: res}
+	start := time.Now()
+	src := &computed{model: m, sql: plan.SQL, ordered: plan.Ordered, res: res, reads: reads}
 	res.Loaded, err = load.Replace(ctx, target, spec, withoutNull(p.Node, target, spec, src))
 	res.Timings.Load += time.Since(start) - src.busy
 	r.measure(res)
@@ -194,7 +219,20 @@ type computed struct {
 	sql     string
 	ordered bool
 	res     *Result
-	busy    time.Duration // computing, not waiting for the target
+	busy    time.Duration    // computing, not waiting for the target
+	reads   *extract.Running // may be nil
+}
+
+// ended waits for the extracts, of which the query needs no more: the target may be one
+// of their relations.
+func (c *computed) ended(err error) error {
+	if c.reads == nil {
+		return err
+	}
+	if _, failed := c.reads.Wait(); failed != nil {
+		return failed
+	}
+	return err
 }
 
 func (c *computed) Rows(ctx context.Context, emit func(arrow.RecordBatch) error) error {
@@ -208,13 +246,13 @@ func (c *computed) Rows(ctx context.Context, emit func(arrow.RecordBatch) error)
 	})
 	c.busy = time.Since(start) - handing
 	c.res.Timings.Compute += c.busy
-	return err
+	return c.ended(err)
 }
 
 func (c *computed) Fill(ctx context.Context, to connectors.Filler) (int64, bool, error) {
 	rows, err := c.model.Fill(ctx, to, c.sql)
 	c.res.RowsOut += rows
-	return rows, true, err
+	return rows, true, c.ended(err)
 }
 
 // resultColumns are the plan's columns with the types that the execution instance

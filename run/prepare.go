@@ -131,7 +131,7 @@ func (r *Runner) input(ctx context.Context, n *project.Node, compiled *project.C
 		together = "the model is loaded in several windows"
 	}
 	input := planner.Input{Together: together, ForceCompute: n.Config.Lane == "compute" || r.Options.Empty || mode.compute != "", Model: n.Name, File: n.Path, SQL: sql, Target: n.Relation(), TargetConnection: n.Connection, Now: r.Now,
-		DisabledRules: r.Options.DisabledRules}
+		DisabledRules: r.Options.DisabledRules, Stream: r.Options.Stream}
 	names, err := r.planner.Relations(ctx, sql)
 	if err != nil {
 		return input, err

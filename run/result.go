@@ -80,6 +80,7 @@ func (r *Result) addExtracts(stats []extract.Stat) {
 		r.Extracts[i].Rows += s.Rows
 		r.Extracts[i].Bytes += s.Bytes
 		r.Extracts[i].Elapsed += s.Elapsed
+		r.Extracts[i].Streamed += s.Streamed
 	}
 }
 

@@ -36,6 +36,8 @@ type Options struct {
 	Version     string // of the program
 	// DisabledRules switches rules of the planner off by name, for tests.
 	DisabledRules map[string]bool
+	// Stream is planner.Input.Stream, for tests.
+	Stream *int64
 }
 
 // Runner runs the models of one project. Close it.

@@ -145,29 +145,30 @@ func (a *Appender) appendChunk(rec arrow.RecordBatch, from, n int) error {
 	bindings.DataChunkReset(a.chunk)
 	var pins pinned
 	defer pins.release()
-	if err := a.fill(a.chunk, rec, from, n, &pins); err != nil {
+	if err := fillChunk(a.cols, a.chunk, rec, from, n, a.rows, &pins); err != nil {
 		return err
 	}
+	a.rows += int64(n)
 	if bindings.AppendDataChunk(a.handle, a.chunk) == bindings.StateError {
 		return statementError("", bindings.AppenderError(a.handle))
 	}
 	return nil
 }
 
-// fill puts n rows of rec into an empty chunk, whose values may point into rec.
-func (a *Appender) fill(chunk bindings.DataChunk, rec arrow.RecordBatch, from, n int, pins *pinned) error {
-	for i, w := range a.cols {
+// fillChunk puts n rows of rec into an empty chunk, whose values may point into rec. Errors name
+// a row by its place among all, of which before came first.
+func fillChunk(writers []*writer, chunk bindings.DataChunk, rec arrow.RecordBatch, from, n int, before int64, pins *pinned) error {
+	for i, w := range writers {
 		v := bindings.DataChunkGetVector(chunk, bindings.IdxT(i))
 		if err := w.write(v, rec.Column(i), from, n, pins); err != nil {
 			var bad *connectors.ValueError
 			if errors.As(err, &bad) {
-				bad.Row = fmt.Sprint(a.rows + int64(w.row-from) + 1)
+				bad.Row = fmt.Sprint(before + int64(w.row-from) + 1)
 			}
 			return err
 		}
 	}
 	bindings.DataChunkSetSize(chunk, bindings.IdxT(n))
-	a.rows += int64(n)
 	return nil
 }
 

@@ -27,6 +27,25 @@ func (c *Conn) Columns(ctx context.Context, sql string) (cols []connectors.Colum
 	return cols, end(err)
 }
 
+// Explain is DuckDB's plan of a SELECT, in JSON, without running it.
+func (c *Conn) Explain(ctx context.Context, sql string) (plan string, err error) {
+	sql = "EXPLAIN (FORMAT json) " + sql
+	err = c.run(ctx, sql, func(res *bindings.Result) error {
+		if bindings.ColumnCount(res) != 2 {
+			return fmt.Errorf("explaining: %d columns", bindings.ColumnCount(res))
+		}
+		chunk := bindings.FetchChunk(*res)
+		if chunk.Ptr == nil {
+			return errors.New("explaining: no row")
+		}
+		defer bindings.DestroyDataChunk(&chunk)
+		v := vectorOf(bindings.DataChunkGetVector(chunk, 1))
+		plan = string(slots[stringT](v, 0, 1)[0].bytes())
+		return nil
+	})
+	return plan, err
+}
+
 // prepare compiles a SELECT. DuckDB turns a PIVOT without a list of values into a
 // CREATE TYPE and a SELECT: the former is run here, for the latter binds to it.
 func (c *Conn) prepare(sql string) (stmt bindings.PreparedStatement, err error) {
@@ -143,6 +162,7 @@ func execute(sql string, stmt bindings.PreparedStatement) (res bindings.Result, 
 	if bindings.PendingPreparedStreaming(stmt, &pending) == bindings.StateError {
 		return res, statementError(sql, bindings.PendingError(pending))
 	}
+	finish(pending)
 	if bindings.ExecutePending(pending, &res) == bindings.StateError {
 		defer bindings.DestroyResult(&res)
 		return res, statementError(sql, bindings.ResultError(&res))

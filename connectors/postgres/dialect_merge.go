@@ -260,12 +260,8 @@ func (m *mergeTexts) matched(p nulls) string {
 }
 
 // analyzeSQL tells the planner how many rows and keys there are.
-func (d dialect) analyzeSQL(rel connectors.Relation, keys []mergeColumn) string {
-	names := make([]string, len(keys))
-	for i, k := range keys {
-		names[i] = k.name
-	}
-	return "ANALYZE " + d.Relation(rel) + " (" + quoteIdents(names) + ")"
+func (d dialect) analyzeSQL(rel connectors.Relation, key []string) string {
+	return "ANALYZE " + d.Relation(rel) + " (" + quoteIdents(key) + ")"
 }
 
 // alterSQL is one alteration; ddl is the new column's type.

@@ -118,11 +118,11 @@ func (m *merge) prepareKeys(ctx context.Context, oid string) error {
 	if !m.matches() {
 		return nil
 	}
-	if err := c.exec(ctx, pc, d.analyzeSQL(st.rel, m.texts.keys)); err != nil {
+	if err := c.exec(ctx, pc, d.analyzeSQL(st.rel, m.delta.Key)); err != nil {
 		return err
 	}
 	if rows[0][1].s == "true" { // a table as new as this: autovacuum has not seen it yet
-		if err := c.exec(ctx, pc, d.analyzeSQL(st.target, m.texts.keys)); err != nil {
+		if err := c.exec(ctx, pc, d.analyzeSQL(st.target, m.delta.Key)); err != nil {
 			return err
 		}
 	}

@@ -137,10 +137,26 @@ func (st *staging) prepare(ctx context.Context, p *swapPlan) error {
 			return err
 		}
 	}
+	if err := st.analyze(ctx); err != nil {
+		return err
+	}
 	if p.replaces != nil {
 		return c.regrant(ctx, pc, p.fresh, p.replaces, p.keeps)
 	}
 	return nil
+}
+
+// leastAnalyzed is the number of rows from which on a new table is analyzed as it is loaded.
+const leastAnalyzed = 10_000
+
+// analyze lets the server know the keys by which deltas will look for rows: else the first
+// delta has to, which costs more the larger the table, for autovacuum comes when it comes.
+func (st *staging) analyze(ctx context.Context) error {
+	key := st.spec.Options.UniqueKey
+	if len(key) == 0 || st.count < leastAnalyzed {
+		return nil
+	}
+	return st.c.exec(ctx, st.conn(), st.c.dialect.analyzeSQL(st.rel, key))
 }
 
 // regrant gives the relation called name the grants of o, and takes away those that

@@ -76,7 +76,7 @@ const deltaRows = 1000
 
 // measureDeltas applies a delta of the same size to targets of growing size.
 func (b *bench) measureDeltas(ctx context.Context) error {
-	for _, target := range []string{"pg", "my"} {
+	for _, target := range []string{"pg", "my", "lite", "duck"} {
 		for _, size := range strings.Split(b.growDelta, ",") {
 			rows, err := strconv.ParseInt(strings.TrimSpace(size), 10, 64)
 			if err != nil {
@@ -92,7 +92,7 @@ func (b *bench) measureDeltas(ctx context.Context) error {
 					best = f
 				}
 			}
-			name := map[string]string{"pg": "PostgreSQL", "my": "MariaDB"}[target]
+			name := map[string]string{"pg": "PostgreSQL", "my": "MariaDB", "lite": "SQLite", "duck": "DuckDB"}[target]
 			b.report.Deltas = append(b.report.Deltas, growth{Table: name, Rows: rows, figure: best})
 			b.progress("a delta into %-12s of %12s rows %8.3f s, CPU %.2f s", name, grouped(rows), best.Seconds, best.CPU+best.ServerCPU)
 		}
