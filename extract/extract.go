@@ -277,6 +277,13 @@ func (j *job) stage(ctx context.Context, i int, x *planner.Extract, source reade
 	if j.gate != nil && x.Streams && !x.Pruned {
 		return j.grow(ctx, i, x, source)
 	}
+	if !x.Pruned {
+		release, err := j.limits.Acquire(ctx, j.connection)
+		if err != nil {
+			return err
+		}
+		defer release()
+	}
 	staged, err := j.model.Stage(ctx, rel.Catalog, rel.Schema, rel.Name, rel.Table.Columns, x.Columns)
 	if err != nil {
 		return err
@@ -284,11 +291,6 @@ func (j *job) stage(ctx context.Context, i int, x *planner.Extract, source reade
 	if x.Pruned {
 		return staged.Close()
 	}
-	release, err := j.limits.Acquire(ctx, j.connection)
-	if err != nil {
-		return err
-	}
-	defer release()
 	return j.read(ctx, i, x, source, staged)
 }
 
