@@ -32,17 +32,17 @@ type Fit struct {
 // types is left to Cast.
 func FitColumns(policy string, table *connectors.Table, delta []connectors.Column, ddl func(connectors.Column) (string, error)) (Fit, error) {
 	var f Fit
-	have := map[string]connectors.Column{}
-	for _, c := range table.Columns {
-		have[strings.ToLower(c.Name)] = c
-	}
+	met := map[string]bool{}
 	var added []string
 	for _, c := range delta {
-		old, ok := have[strings.ToLower(c.Name)]
-		delete(have, strings.ToLower(c.Name))
+		old, err := columnFor(table, c.Name)
+		if err != nil {
+			return f, err
+		}
 		switch {
-		case ok:
-			if err := f.meet(policy, old, c, ddl); err != nil {
+		case old != nil:
+			met[old.Name] = true
+			if err := f.meet(policy, *old, c, ddl); err != nil {
 				return f, err
 			}
 		case policy == AppendColumns || policy == SyncColumns:
@@ -56,7 +56,7 @@ func FitColumns(policy string, table *connectors.Table, delta []connectors.Colum
 	}
 	var gone []string
 	for _, c := range table.Columns {
-		if _, ok := have[strings.ToLower(c.Name)]; ok {
+		if !met[c.Name] {
 			gone = append(gone, c.Name)
 			if policy == SyncColumns {
 				f.Alter = append(f.Alter, connectors.Alteration{Kind: connectors.DropColumn, Column: c})
@@ -70,6 +70,25 @@ func FitColumns(policy string, table *connectors.Table, delta []connectors.Colum
 		return f, fmt.Errorf("none of the model's columns is a column of %s", table.Relation)
 	}
 	return f, nil
+}
+
+// columnFor is the column of a table that takes one of a delta: of the same name, else of
+// the one name that differs in case alone; nil if there is none.
+func columnFor(table *connectors.Table, name string) (*connectors.Column, error) {
+	var found *connectors.Column
+	for i := range table.Columns {
+		c := &table.Columns[i]
+		switch {
+		case c.Name == name:
+			return c, nil
+		case !strings.EqualFold(c.Name, name):
+		case found != nil:
+			return nil, fmt.Errorf("column %q of the model could be %q or %q of %s: give it the name of one of them", name, found.Name, c.Name, table.Relation)
+		default:
+			found = c
+		}
+	}
+	return found, nil
 }
 
 func changes(added, gone []string) string {

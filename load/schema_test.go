@@ -44,3 +44,24 @@ func TestFitColumns(t *testing.T) {
 		t.Fatal("nothing to write is an error")
 	}
 }
+
+// Names that differ in case alone are two columns on some engines.
+func TestFitColumnsByCase(t *testing.T) {
+	table := &connectors.Table{Columns: []connectors.Column{col("id", connectors.T(connectors.BigInt)), col("ID", connectors.T(connectors.BigInt)), col("Note", connectors.T(connectors.Varchar))}}
+	for want, delta := range map[string][]connectors.Column{
+		"id Note": {col("id", connectors.T(connectors.BigInt)), col("note", connectors.T(connectors.Varchar))},
+		"ID":      {col("ID", connectors.T(connectors.BigInt))},
+	} {
+		f, err := FitColumns(IgnoreChanges, table, delta, ddl)
+		if got := strings.Join(connectors.Names(f.Columns), " "); err != nil || got != want {
+			t.Errorf("%s, want %s: %v", got, want, err)
+		}
+	}
+	if _, err := FitColumns(IgnoreChanges, table, []connectors.Column{col("Id", connectors.T(connectors.BigInt))}, ddl); err == nil || !strings.Contains(err.Error(), `could be "id" or "ID"`) {
+		t.Error(err)
+	}
+	_, err := FitColumns(FailOnChange, table, []connectors.Column{col("id", connectors.T(connectors.BigInt)), col("Note", connectors.T(connectors.Varchar))}, ddl)
+	if err == nil || !strings.Contains(err.Error(), "missing ID") {
+		t.Error(err)
+	}
+}

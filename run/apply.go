@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -68,7 +69,7 @@ func (r *Runner) applyDelta(ctx context.Context, p *Prepared, target connectors.
 // land stages what sql gives and applies it.
 func (r *Runner) land(ctx context.Context, p *Prepared, target connectors.Conn, m *compute.Model, ix *index.Index, sql string, fit load.Fit, res *Result) error {
 	d := *p.Delta
-	d.Alter = fit.Alter
+	d.Alter, d.Key = fit.Alter, slices.Clone(d.Key) // the model's own setting stays
 	d.State = r.stateWithin(p)
 	for _, c := range fit.Columns {
 		d.Columns = append(d.Columns, c.Name)

@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -131,6 +132,9 @@ func (f *Fresh) status() Status {
 
 func period(a *project.Age) time.Duration {
 	unit := map[string]time.Duration{"minute": time.Minute, "hour": time.Hour, "day": 24 * time.Hour}[a.Period]
+	if unit > 0 && a.Count > int64(math.MaxInt64/unit) {
+		return math.MaxInt64 // older than anything
+	}
 	return time.Duration(a.Count) * unit
 }
 

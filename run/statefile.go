@@ -71,21 +71,6 @@ func (r *Runner) saveState(ctx context.Context, n *project.Node, v watermark.Val
 	return place.Store.Save(ctx, r.record(n, v), previous)
 }
 
-// ignoreState says that a record is of no use because its target is gone or empty.
-func (i *increment) ignoreState(ctx context.Context) {
-	if rec, err := i.runner.loadState(ctx, i.node); err == nil && rec != nil {
-		i.warn("the target is missing or empty: its state (%s) is ignored", rec.Value)
-	}
-}
-
-// stateValue is the record's value for the compare-and-set that follows a load.
-func (i *increment) stateValue(ctx context.Context) *string {
-	if rec, err := i.runner.loadState(ctx, i.node); err == nil && rec != nil {
-		return &rec.Value
-	}
-	return nil
-}
-
 // stateWithin is the record to be written in the load's own transaction: when the state
 // is a table of the target's connection and its new value is known before.
 func (r *Runner) stateWithin(p *Prepared) *connectors.StateSave {

@@ -38,10 +38,16 @@ func (i *increment) windowStyle(ctx context.Context) (*increments, error) {
 	}
 	w := &window{key: key, moves: true}
 	if i.table == nil {
-		if !r.fullRefresh(n) {
-			i.ignoreState(ctx)
+		rec, err := r.loadState(ctx, n)
+		if err != nil {
+			return nil, err // it could not follow the load either, and the next one would begin at the wrong place
 		}
-		w.previous = i.stateValue(ctx)
+		if rec != nil {
+			w.previous = &rec.Value
+		}
+		if rec != nil && !r.fullRefresh(n) {
+			i.warn("the target is missing or empty: its state (%s) is ignored", rec.Value)
+		}
 		return i.load(w)
 	}
 	mark, err := i.mark(ctx, key, w)
