@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -146,6 +147,9 @@ func (Dialect) Leaf(p *connectors.Pred, t *connectors.Table) connectors.Answer {
 	col := column(c)
 	switch p.Kind {
 	case connectors.PCmp:
+		if p.Op == "=" && manyForms(p.Vals[0]) {
+			return exact(anyForm(col, p.Vals[0]))
+		}
 		return withValues(p.Vals[:1], func(v []string) string { return col + " " + p.Op + " " + v[0] })
 	case connectors.PColCmp:
 		other := &t.Columns[p.Col2]
@@ -154,6 +158,9 @@ func (Dialect) Leaf(p *connectors.Pred, t *connectors.Table) connectors.Answer {
 		}
 		return exact(col + " " + p.Op + " " + column(other))
 	case connectors.PIn:
+		if !p.Neg && slices.ContainsFunc(p.Vals, manyForms) {
+			return inForms(col, p.Vals)
+		}
 		return withValues(p.Vals, func(v []string) string { return col + not(p.Neg) + " IN (" + strings.Join(v, ", ") + ")" })
 	case connectors.PLike:
 		return like(p, col)
@@ -164,6 +171,41 @@ func (Dialect) Leaf(p *connectors.Pred, t *connectors.Table) connectors.Answer {
 		return exact(col)
 	}
 	return no("not a predicate of one column")
+}
+
+// manyForms says that the equal of v may have other bits: zero has a sign, and NaN a
+// payload. A Parquet file's Bloom filter knows bits: DuckDB skips rows that hold -0.0 for
+// f = 0, also of a view in a database.
+func manyForms(v connectors.Value) bool {
+	k := v.Type.Kind
+	return (k == connectors.Float || k == connectors.Double) && !v.Null && (v.Float == 0 || math.IsNaN(v.Float))
+}
+
+// anyForm is col = v where DuckDB does not see a value to look for.
+func anyForm(col string, v connectors.Value) string {
+	if v.Float == 0 {
+		return "abs(" + col + ") = 0"
+	}
+	return "isnan(" + col + ")"
+}
+
+// inForms is col IN vals.
+func inForms(col string, vals []connectors.Value) connectors.Answer {
+	var forms []string
+	var rest []connectors.Value
+	for _, v := range vals {
+		if !manyForms(v) {
+			rest = append(rest, v)
+		} else if form := anyForm(col, v); !slices.Contains(forms, form) {
+			forms = append(forms, form)
+		}
+	}
+	return withValues(rest, func(texts []string) string {
+		if len(texts) > 0 {
+			forms = append(forms, col+" IN ("+strings.Join(texts, ", ")+")")
+		}
+		return "(" + strings.Join(forms, " OR ") + ")"
+	})
 }
 
 func like(p *connectors.Pred, col string) connectors.Answer {
