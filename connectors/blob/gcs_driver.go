@@ -60,7 +60,7 @@ func (b *bucketGCS) upload(q url.Values) string {
 // sent must be harmless to repeat. Whoever gets an answer closes its body.
 func (b *bucketGCS) do(ctx context.Context, method, address string, header http.Header, body []byte) (res *http.Response, err error) {
 	err = retry.While(ctx, pace, again, func() (err error) {
-		res, err = b.once(ctx, method, address, header, body)
+		res, err = b.once(ctx, method, address, header, body) //nolint:bodyclose // whoever gets it closes it
 		return err
 	})
 	return res, err
