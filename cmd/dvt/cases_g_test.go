@@ -213,7 +213,7 @@ func TestCaseG9(t *testing.T) {
 			return false
 		}
 		before = passed
-		mustExec(t, db, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND query LIKE 'COPY%"+p.schema+"%'")
+		mustExec(t, db, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND query LIKE '%COPY (%"+p.schema+"%'")
 		return false
 	})
 	defer stop()
