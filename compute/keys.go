@@ -5,7 +5,6 @@ import (
 	"strconv"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"github.com/dvt-dev/dvt/connectors"
 	"github.com/dvt-dev/dvt/planner"
@@ -61,14 +60,7 @@ func textRows(ctx context.Context, s connectors.Session, sql string) (rows [][]*
 func gather(rows *[][]*string) func(arrow.RecordBatch) error {
 	return func(rec arrow.RecordBatch) error {
 		for i := range int(rec.NumRows()) {
-			row := make([]*string, rec.NumCols())
-			for j := range row {
-				if c := rec.Column(j).(*array.String); !c.IsNull(i) {
-					text := string(append([]byte(nil), c.Value(i)...))
-					row[j] = &text
-				}
-			}
-			*rows = append(*rows, row)
+			*rows = append(*rows, connectors.TextValues(rec, i))
 		}
 		return nil
 	}

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
 )
 
 // Builder is a target that builds views and tables from SELECTs in the engine's own
@@ -39,6 +42,18 @@ type Builder interface {
 type TextSink interface {
 	Columns(cols []Column) error
 	Row(values []*string) error
+}
+
+// TextValues copies one row of a batch whose columns are all text, nil being NULL.
+func TextValues(rec arrow.RecordBatch, row int) []*string {
+	values := make([]*string, rec.NumCols())
+	for j := range values {
+		if c := rec.Column(j).(*array.String); c.IsValid(row) {
+			text := strings.Clone(c.Value(row))
+			values[j] = &text
+		}
+	}
+	return values
 }
 
 // StageSelect is what Builder.StageSelect stages.

@@ -174,7 +174,7 @@ func textRow(ctx context.Context, m *compute.Model, query string) ([]*string, er
 	var row []*string
 	err = m.Query(ctx, compute.TextQuery(query, cols), false, func(rec arrow.RecordBatch) error {
 		if row == nil && rec.NumRows() > 0 {
-			row = textValues(rec, 0)
+			row = connectors.TextValues(rec, 0)
 		}
 		return nil
 	})

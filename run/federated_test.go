@@ -373,7 +373,7 @@ func (f *fedRig) stream(ctx context.Context, m *compute.Model, plan *planner.Pla
 func fedRows(ctx context.Context, m *compute.Model, sql string, cols []connectors.Column) (rows [][]*string, err error) {
 	err = m.Query(ctx, compute.TextQuery(sql, cols), true, func(rec arrow.RecordBatch) error {
 		for i := range int(rec.NumRows()) {
-			rows = append(rows, textValues(rec, i))
+			rows = append(rows, connectors.TextValues(rec, i))
 		}
 		return nil
 	})

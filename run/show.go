@@ -3,10 +3,8 @@ package run
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"github.com/dvt-dev/dvt/compute"
 	"github.com/dvt-dev/dvt/connectors"
@@ -73,24 +71,12 @@ func (r *Runner) show(ctx context.Context, p *Prepared, sink RowSink) (err error
 	}
 	return m.Query(ctx, compute.TextQuery(p.Plan.SQL, cols), true, func(rec arrow.RecordBatch) error {
 		for i := range int(rec.NumRows()) {
-			if err := sink.Row(textValues(rec, i)); err != nil {
+			if err := sink.Row(connectors.TextValues(rec, i)); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-}
-
-// textValues is one row of a batch of text columns.
-func textValues(rec arrow.RecordBatch, row int) []*string {
-	values := make([]*string, rec.NumCols())
-	for j := range values {
-		if c := rec.Column(j).(*array.String); !c.IsNull(row) {
-			text := strings.Clone(c.Value(row))
-			values[j] = &text
-		}
-	}
-	return values
 }
 
 // runQueryRows bounds what run_query and statement bring into a template.

@@ -12,7 +12,7 @@ import (
 
 // This file and dialect_target.go hold all the SQL text of the package.
 
-var quote, literal, quotes = ducksql.Quote, ducksql.Literal, ducksql.Quotes
+var quote, literal, quotes, queryTexts = ducksql.Quote, ducksql.Literal, ducksql.Quotes, ducksql.Texts
 
 // dialect is DuckDB's text for one attached file.
 type dialect struct {

@@ -3,30 +3,11 @@ package duckdb
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"github.com/dvt-dev/dvt/connectors"
 )
-
-// queryTexts gathers a catalog query whose columns are all VARCHAR; NULL is "".
-func queryTexts(ctx context.Context, s connectors.Session, sql string) (rows [][]string, err error) {
-	err = s.Query(ctx, sql, func(rec arrow.RecordBatch) error {
-		for i := range int(rec.NumRows()) {
-			row := make([]string, rec.NumCols())
-			for j := range row {
-				if col := rec.Column(j).(*array.String); col.IsValid(i) {
-					row[j] = string([]byte(col.Value(i)))
-				}
-			}
-			rows = append(rows, row)
-		}
-		return nil
-	})
-	return rows, err
-}
 
 // queryText is the first value of a catalog query, "" if there is no row.
 func queryText(ctx context.Context, s connectors.Session, sql string) (string, error) {
@@ -56,14 +37,7 @@ func (c *conn) Rows(ctx context.Context, sql string, sink connectors.TextSink) (
 	}
 	return s.Query(ctx, textRows(sql, cols), func(rec arrow.RecordBatch) error {
 		for i := range int(rec.NumRows()) {
-			values := make([]*string, rec.NumCols())
-			for j := range values {
-				if col := rec.Column(j).(*array.String); col.IsValid(i) {
-					text := strings.Clone(col.Value(i))
-					values[j] = &text
-				}
-			}
-			if err := sink.Row(values); err != nil {
+			if err := sink.Row(connectors.TextValues(rec, i)); err != nil {
 				return err
 			}
 		}

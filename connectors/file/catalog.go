@@ -9,9 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
-
 	"github.com/dvt-dev/dvt/connectors"
 )
 
@@ -178,21 +175,4 @@ func (c *conn) lookCSV(ctx context.Context, s connectors.Session, files []string
 		}
 	}
 	return func(files []string) string { return readCSV(files, o, names, types) }, nil
-}
-
-// queryTexts gathers a query whose columns are all VARCHAR; NULL is "".
-func queryTexts(ctx context.Context, s connectors.Session, sql string) (rows [][]string, err error) {
-	err = s.Query(ctx, sql, func(rec arrow.RecordBatch) error {
-		for i := range int(rec.NumRows()) {
-			row := make([]string, rec.NumCols())
-			for j := range row {
-				if col := rec.Column(j).(*array.String); col.IsValid(i) {
-					row[j] = strings.Clone(col.Value(i))
-				}
-			}
-			rows = append(rows, row)
-		}
-		return nil
-	})
-	return rows, err
 }

@@ -10,7 +10,7 @@ import (
 
 // This file holds all the SQL text of the package.
 
-var quote, literal = ducksql.Quote, ducksql.Literal
+var quote, literal, queryTexts = ducksql.Quote, ducksql.Literal, ducksql.Texts
 
 // scanAttr is the attribute of a described column that holds the text after FROM: types
 // and spelling of the files as they were found.

@@ -1,6 +1,6 @@
 // Package retry does again what failed because a connection was lost, or because others
-// changed what was being read, where nothing can have been applied yet. It decides by the error alone; whether a step may be repeated is
-// the caller's to know.
+// changed what was being read, where nothing can have been applied yet. It decides by the
+// error alone; whether a step may be repeated is the caller's to know.
 package retry
 
 import (
@@ -48,8 +48,8 @@ func While(ctx context.Context, p Pace, again func(error) bool, f func() error) 
 }
 
 // Lost calls f until it succeeds, fails for another reason than a lost connection or a
-// connectors.ErrChanged, or has been tried often enough. again is told of each failure that is tried again; it may be
-// nil.
+// connectors.ErrChanged, or has been tried often enough. again is told of each failure that
+// is tried again; it may be nil.
 func Lost(ctx context.Context, again func(error), f func() error) error {
 	lost, tries := false, 0
 	transient := func(err error) bool {
